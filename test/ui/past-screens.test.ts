@@ -46,7 +46,7 @@ await t.test('past flags are shown as the service returns them, and cannot be ed
         : `Segment ${segment!.segmentKey} → ${segment!.value}`,
     ),
   )
-  const tabs = ['Targeting', 'About']
+  const tabs = ['Targeting', 'History', 'About']
   const head = ['Copy key', 'More actions']
   await readsAlone(t, page, at, [...head, ...tabs])
   await openTab(page, 'About')
@@ -88,10 +88,10 @@ await t.test('past segments are shown as the service returns them', { skip }, as
   await shown.getByText('plan is pro').waitFor()
   t.equal(await shown.count(), 1)
   await comesTo(t, () => cells(page, 'Used by').getByRole('link').allTextContents(), ['checkout', 'ranking'])
-  await readsAlone(t, page, at, ['Targeting', 'About'])
+  await readsAlone(t, page, at, ['Targeting', 'History', 'About'])
   await openTab(page, 'About')
   await page.getByRole('button', { name: 'Delete segment' }).waitFor()
-  await readsAlone(t, page, at, ['Targeting', 'About'])
+  await readsAlone(t, page, at, ['Targeting', 'History', 'About'])
 })
 
 await t.test('past tokens are shown as the service returns them', { skip }, async (t) => {
@@ -118,7 +118,9 @@ await t.test('past tokens are shown as the service returns them', { skip }, asyn
   await page.getByRole('heading', { name: 'ci-prod', level: 1 }).waitFor()
   await page.getByText('Active', { exact: true }).waitFor()
   t.match(page.url(), new RegExp(`/settings/tokens/${token.id}\\?at=${at}$`))
-  await readsAlone(t, page, at, [])
+  const issued = 'static token "ci-prod" issued for every namespace, never expires'
+  await page.getByRole('button', { name: issued }).waitFor()
+  await readsAlone(t, page, at, [issued])
 })
 
 await t.test('a past evaluation shows the answer of the service', { skip }, async (t) => {

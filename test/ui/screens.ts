@@ -146,6 +146,17 @@ export const ofFlag: readonly Screen[] = [
     },
   },
   {
+    name: 'history of a flag',
+    path: `${N}/flags/new-checkout?tab=history`,
+    shows: (page) => page.getByRole('list', { name: 'Events' }),
+    states: {
+      'change open': async (page) => {
+        await button(page, 'flag default/new-checkout: name, description, metadata changed').click()
+        await page.getByRole('list', { name: 'Changes' }).waitFor()
+      },
+    },
+  },
+  {
     name: 'variant flag',
     path: `${N}/flags/search-ranking`,
     shows: (page) => page.getByText('semantic').first(),
@@ -336,6 +347,11 @@ export const ofHistory: readonly Screen[] = [
         await page.getByRole('searchbox', { name: 'Search history' }).fill('nothing-of-this-name')
         await page.keyboard.press('Enter')
         await page.getByRole('heading', { name: 'No events match' }).waitFor()
+      },
+      'suggestions open': async (page) => {
+        await page.getByRole('searchbox', { name: 'Search history' }).fill('type:Flag')
+        await page.getByRole('option', { name: 'FlagCreated' }).waitFor()
+        await page.keyboard.press('ArrowDown')
       },
       wrong: async (page) => {
         await page.getByRole('searchbox', { name: 'Search history' }).fill('type:NoSuchType')

@@ -28,6 +28,9 @@ export const historyParameters = parameters(...EVENT_FILTERS, 'live', 'open', 'p
 
 const timeline = parameters('open', 'page')
 
+/** Reads the query of a token or session: the page and open event of its history, and the moment. */
+export const recordParameters = parameters('open', 'page', 'at')
+
 const tabs = ['targeting', 'history', 'about'] as const
 type Tab = (typeof tabs)[number]
 

@@ -12,7 +12,14 @@ import {
 } from '@primer/octicons-react'
 import { lazyRouteComponent, type RouteComponent } from '@tanstack/react-router'
 import { EVERY, type Needed } from './api/access.ts'
-import { evaluationParameters, historyParameters, omitFirstTab, parameters, tabParameters } from './page-search.ts'
+import {
+  evaluationParameters,
+  historyParameters,
+  omitFirstTab,
+  parameters,
+  recordParameters,
+  tabParameters,
+} from './page-search.ts'
 import { shell } from './words/shell.ts'
 
 /** Entry of a page in the navigation and in the command palette. */
@@ -149,7 +156,7 @@ export const pages = {
   },
   token: {
     path: '/settings/tokens/$id',
-    search: parameters('at'),
+    search: recordParameters,
     component: lazyRouteComponent(() => import('./pages/tokens/token.tsx'), 'TokenPage'),
     entry: undefined,
   },
@@ -166,7 +173,7 @@ export const pages = {
   },
   session: {
     path: '/settings/sessions/$id',
-    search: parameters('at'),
+    search: recordParameters,
     component: lazyRouteComponent(() => import('./pages/sessions/session.tsx'), 'SessionPage'),
     entry: undefined,
   },

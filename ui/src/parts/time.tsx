@@ -1,4 +1,6 @@
+import { Link } from '@tanstack/react-router'
 import { serviceNow } from '../api/clock.ts'
+import type { EventFilter } from '../api/event-filters.ts'
 import { useKnownMoment } from '../api/moments.ts'
 import { instantOf, useAt } from '../at.ts'
 import { usePreferences } from '../preferences.ts'
@@ -15,12 +17,15 @@ export const Time = ({
   exact = false,
   toHour = false,
   absent = common.never,
+  event,
 }: {
   readonly instant: string | undefined
   readonly exact?: boolean
   readonly toHour?: boolean
   /** Text if there is no instant. */
   readonly absent?: string
+  /** Filter of the history that finds what happened then; the time is a link to it. */
+  readonly event?: EventFilter | undefined
 }) => {
   const { zone, exactTimes } = usePreferences()
   const at = useAt()
@@ -32,9 +37,16 @@ export const Time = ({
   const now = then ?? serviceNow()
   const distance = () => (toHour && isSameDay(instant, now, zone) ? common.today : distanceWords(instant, now))
   const near = exact || exactTimes || unknown ? undefined : distance()
+  const shown = near ?? instantWords(instant, zone, exact)
+  if (event)
+    return (
+      <Link to="/history" search={event as object} className="time" {...tip(fullWords(instant, zone))}>
+        <time dateTime={instant}>{shown}</time>
+      </Link>
+    )
   return (
     <time dateTime={instant} tabIndex={0} className="time" {...tip(fullWords(instant, zone))}>
-      {near ?? instantWords(instant, zone, exact)}
+      {shown}
     </time>
   )
 }

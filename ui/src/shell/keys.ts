@@ -15,8 +15,11 @@ export const press = (part: 'main' | 'header' | '.banners', key: string): void =
 /** Focuses the search field of the page. */
 export const search = (): void => document.querySelector<HTMLElement>('main [data-page-search]')?.focus()
 
-const rows = (): readonly HTMLElement[] => [...document.querySelectorAll<HTMLElement>('main tbody tr:not(.detail)')]
-const rowAt = (): HTMLElement | null => document.activeElement?.closest<HTMLElement>('main tbody tr') ?? null
+const rows = (): readonly HTMLElement[] => [
+  ...document.querySelectorAll<HTMLElement>('main :is(tbody tr:not(.detail), [data-row])'),
+]
+const rowAt = (): HTMLElement | null =>
+  document.activeElement?.closest<HTMLElement>('main :is(tbody tr, [data-row])') ?? null
 
 /** Focuses the first link of the next or previous row, else its first control. */
 export const moveRow = (by: 1 | -1): void => {

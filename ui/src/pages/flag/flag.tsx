@@ -8,8 +8,11 @@ import { DraftPage } from '../../parts/editing/draft-page.tsx'
 import type { Restored } from '../../parts/editing/editing.ts'
 import { Editor } from '../../parts/editing/editor.tsx'
 import { Restoring } from '../../parts/editing/restoring.tsx'
+import { Gone } from '../../parts/timeline/gone.tsx'
+import { OwnTimeline } from '../../parts/timeline/own-timeline.tsx'
 import { useWhyNot } from '../../why-not.ts'
 import { flag as words } from '../../words/flag.ts'
+import { history } from '../../words/history.ts'
 import { NewFlagPage } from '../flags/new-flag.tsx'
 import { About } from './about.tsx'
 import { DeleteFlag } from './delete-flag.tsx'
@@ -50,6 +53,7 @@ const FlagEditor = ({
         name: words.title,
         of: [
           { name: 'targeting', words: words.tabs.targeting },
+          { name: 'history', words: history.heading },
           { name: 'about', words: words.tabs.about },
         ],
         asked: tab,
@@ -76,7 +80,9 @@ const FlagEditor = ({
         </>
       )}
       renderView={(name, edited) =>
-        name === 'about' ? (
+        name === 'history' ? (
+          <OwnTimeline filter={{ namespaceKey: ns, flagKey: key }} />
+        ) : name === 'about' ? (
           <About
             loaded={edited.state.base}
             draft={edited.state.draft}
@@ -109,6 +115,7 @@ const FlagPage = () => {
       queryKey={queryKey}
       read={(signal) => readFlag(ns, key, at, signal)}
       absent={moment === undefined ? undefined : <FlagAgain moment={moment} />}
+      gone={<Gone filter={{ namespaceKey: ns, flagKey: key }} types="FlagDeleted" />}
     >
       {(loaded) =>
         moment === undefined ? (

@@ -11,6 +11,7 @@ import type { Column } from '../../parts/lists/table.tsx'
 import { useListRead } from '../../parts/lists/use-list-read.ts'
 import { zoneName } from '../../parts/moment.ts'
 import { NamedLink } from '../../parts/named-link.tsx'
+import { useMissingHistory } from '../../parts/timeline/missing-right.ts'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
 import { flags as words } from '../../words/flags.ts'
@@ -28,7 +29,7 @@ const optionsOf = <K extends string>(of: Readonly<Record<K, string>>, first: K) 
 const types = optionsOf(words.types, '')
 const states = optionsOf(words.states, '')
 
-const columnsOf = (ns: string, zone: string): readonly Column<ListedFlag>[] => [
+const columnsOf = (ns: string, zone: string, readable: boolean): readonly Column<ListedFlag>[] => [
   {
     key: 'flag',
     head: words.columns.flag,
@@ -47,7 +48,13 @@ const columnsOf = (ns: string, zone: string): readonly Column<ListedFlag>[] => [
     head: words.columns.changed(zone),
     label: words.columns.changedLabel,
     sort: 'changedAt',
-    cell: ({ changedAt, changedBy, updatedAt }) => <Changed at={changedAt ?? updatedAt} by={changedBy} />,
+    cell: ({ key, changedAt, changedBy, updatedAt }) => (
+      <Changed
+        at={changedAt ?? updatedAt}
+        by={changedBy}
+        of={readable ? { namespaceKey: ns, flagKey: key } : undefined}
+      />
+    ),
   },
 ]
 
@@ -62,6 +69,7 @@ export const Flags = () => {
   const address = useListAddress(search)
   const { zone } = usePreferences()
   const why = useWhyNot(at, { right: 'flag.create', namespaceKey: ns })
+  const readable = useMissingHistory(ns) === undefined
   const asked = { q, type, enabled: state, sort: order.by, order: order.descending ? 'desc' : 'asc', page, at }
   const read = useListRead(keys.flags(ns), asked, (of, signal) => readFlags(ns, of, signal))
   const create = (
@@ -107,7 +115,7 @@ export const Flags = () => {
         </>
       }
       table={{
-        columns: columnsOf(ns, zoneName(zone)),
+        columns: columnsOf(ns, zoneName(zone), readable),
         rowKey: ({ key }) => key,
         heads: 'flag',
         order,

@@ -53,11 +53,13 @@ const unquoted = (text: string): string =>
 
 const textOf = (terms: readonly Term[]): string => terms.map(({ value }) => value).join(' ')
 
+/** Value behind a qualifier, in quotes if the search field would otherwise divide it. */
+export const quotedValue = (value: string): string => (value !== '' && !/[\s",\\]/.test(value) ? value : quoted(value))
+
 /** Text of a condition, as the search field reads it. */
 export const termText = ({ name, value, isExcluded }: Term): string => {
   if (name === 'q') return isBareText(value) ? value : quoted(value)
-  const isBare = value !== '' && !/[\s",\\]/.test(value)
-  return `${isExcluded ? '-' : ''}${names.get(name)}:${isBare ? value : quoted(value)}`
+  return `${isExcluded ? '-' : ''}${names.get(name)}:${quotedValue(value)}`
 }
 
 const isFullyQuoted = (text: string): boolean => /^"(?:[^"\\]|\\.)*"$/.test(text)

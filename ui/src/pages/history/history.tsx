@@ -51,6 +51,7 @@ export const HistoryPage = () => {
   const [refused, setRefused] = useState<{ readonly of: string; readonly failure: Failure } | undefined>()
   const name = JSON.stringify(filter)
   const wrong = refused?.of === name ? refusedBy(refused.failure) : {}
+  const { from: _wrongFrom, to: _wrongTo, ...wrongTerms } = wrong
   const terms = termsOf(filter)
 
   const change = (next: EventFilter) =>
@@ -79,7 +80,7 @@ export const HistoryPage = () => {
         </p>
       )}
       <div className="filters history-filters">
-        <SearchHistory filter={filter} wrong={wrong} onChange={change} />
+        <SearchHistory filter={filter} wrong={Object.values(wrongTerms)} onChange={change} />
         <RangeFields filter={filter} refused={wrong} onChange={(period) => change({ ...rest, ...period })} />
       </div>
       <div className="bar history-chips">

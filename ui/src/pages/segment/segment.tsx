@@ -13,7 +13,10 @@ import { Safe } from '../../parts/feedback/safe.tsx'
 import { AboutFields, AboutTimes } from '../../parts/fields/about-fields.tsx'
 import { Choices } from '../../parts/fields/field.tsx'
 import { PageHead } from '../../parts/page.tsx'
+import { Gone } from '../../parts/timeline/gone.tsx'
+import { OwnTimeline } from '../../parts/timeline/own-timeline.tsx'
 import { useWhyNot } from '../../why-not.ts'
+import { history } from '../../words/history.ts'
 import { segments, segment as words } from '../../words/segments.ts'
 import { NewSegmentPage } from '../segments/new-segment.tsx'
 import { Constraints } from './constraints.tsx'
@@ -111,6 +114,7 @@ const SegmentEditor = ({
         name: words.title,
         of: [
           { name: 'targeting', words: words.tabs.targeting },
+          { name: 'history', words: history.heading },
           { name: 'about', words: words.tabs.about },
         ],
         asked: tab,
@@ -119,7 +123,9 @@ const SegmentEditor = ({
       viewOf={(part) => (part === 'segment' ? 'about' : 'targeting')}
       renderHead={({ state }) => <Head loaded={state.base} />}
       renderView={(name, edited) =>
-        name === 'about' ? (
+        name === 'history' ? (
+          <OwnTimeline filter={{ namespaceKey: ns, segmentKey: key }} />
+        ) : name === 'about' ? (
           <>
             <About edited={edited} whyKept={whyKept} onDelete={() => setDeleting(true)} />
             {deleting && (
@@ -155,6 +161,7 @@ const SegmentPage = () => {
       queryKey={queryKey}
       read={(signal) => readSegment(ns, key, at, signal)}
       absent={moment === undefined ? undefined : <SegmentAgain moment={moment} />}
+      gone={<Gone filter={{ namespaceKey: ns, segmentKey: key }} types="SegmentDeleted" />}
     >
       {(loaded) =>
         moment === undefined ? (

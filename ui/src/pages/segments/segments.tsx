@@ -10,6 +10,7 @@ import type { Column } from '../../parts/lists/table.tsx'
 import { useListRead } from '../../parts/lists/use-list-read.ts'
 import { zoneName } from '../../parts/moment.ts'
 import { NamedLink } from '../../parts/named-link.tsx'
+import { useMissingHistory } from '../../parts/timeline/missing-right.ts'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
 import { number } from '../../words/common.ts'
@@ -17,7 +18,7 @@ import { segments as words } from '../../words/segments.ts'
 
 const here = getRouteApi('/inside/ns/$ns/segments')
 
-const columnsOf = (ns: string, zone: string): readonly Column<ListedSegment>[] => [
+const columnsOf = (ns: string, zone: string, readable: boolean): readonly Column<ListedSegment>[] => [
   {
     key: 'segment',
     head: words.columns.segment,
@@ -32,7 +33,13 @@ const columnsOf = (ns: string, zone: string): readonly Column<ListedSegment>[] =
     head: words.columns.changed(zone),
     label: words.columns.changedLabel,
     sort: 'changedAt',
-    cell: ({ changedAt, changedBy, updatedAt }) => <Changed at={changedAt ?? updatedAt} by={changedBy} />,
+    cell: ({ key, changedAt, changedBy, updatedAt }) => (
+      <Changed
+        at={changedAt ?? updatedAt}
+        by={changedBy}
+        of={readable ? { namespaceKey: ns, segmentKey: key } : undefined}
+      />
+    ),
   },
 ]
 
@@ -45,6 +52,7 @@ export const Segments = () => {
   const address = useListAddress(search)
   const { zone } = usePreferences()
   const why = useWhyNot(at, { right: 'segment.create', namespaceKey: ns })
+  const readable = useMissingHistory(ns) === undefined
   const asked = { q, sort: order.by, order: order.descending ? 'desc' : 'asc', page, at }
   const read = useListRead(keys.segments(ns), asked, (of, signal) => readSegments(ns, of, signal))
   const create = (
@@ -67,7 +75,7 @@ export const Segments = () => {
         </>
       }
       table={{
-        columns: columnsOf(ns, zoneName(zone)),
+        columns: columnsOf(ns, zoneName(zone), readable),
         rowKey: ({ key }) => key,
         heads: 'segment',
         order,

@@ -14,6 +14,7 @@ import { zoneName } from '../../parts/moment.ts'
 import { PageHead } from '../../parts/page.tsx'
 import { RecordPage } from '../../parts/record-page.tsx'
 import { Time } from '../../parts/time.tsx'
+import { RecordHistory } from '../../parts/timeline/record-history.tsx'
 import { usePreferences } from '../../preferences.ts'
 import { useMissing, useWhyNot } from '../../why-not.ts'
 import { past } from '../../words/past.ts'
@@ -107,6 +108,7 @@ export const SessionPage = () => {
                 </div>
               )}
               <Metadata heading={words.metadata} none={words.noMetadata} pairs={record.metadata} />
+              <RecordHistory id={id} />
             </div>
             {finding && <FindPerson begin={person ?? ''} onClose={() => setFinding(false)} />}
             {ending && <EndSessions ending={ending} onClose={() => setEnding(undefined)} />}

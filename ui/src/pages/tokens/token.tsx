@@ -12,6 +12,8 @@ import { Safe } from '../../parts/feedback/safe.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { RecordPage } from '../../parts/record-page.tsx'
 import { RemoveRecords } from '../../parts/remove-records.tsx'
+import { Gone } from '../../parts/timeline/gone.tsx'
+import { RecordHistory } from '../../parts/timeline/record-history.tsx'
 import { useMissing, useWhyNot } from '../../why-not.ts'
 import { tokens as words } from '../../words/tokens.ts'
 import { StatusBadge } from './facts.tsx'
@@ -66,6 +68,7 @@ export const TokenPage = () => {
             )}
           </PageHead>
           <div className="stack">
+            {record.status === 'DELETED' && <Gone filter={{ tokenId: id }} types="TokenRevoked,TokenExpired" />}
             <Life record={record} />
             <Facts record={record} />
             <Grants record={record} />
@@ -78,6 +81,7 @@ export const TokenPage = () => {
               </p>
             )}
             <Metadata heading={words.metadata} none={words.noMetadata} pairs={ownPairs(record)} />
+            <RecordHistory id={id} />
           </div>
           {removing && <RemoveRecords records={[record]} words={words.remove} onClose={() => setRemoving(false)} />}
         </>

@@ -1,3 +1,4 @@
+import type { EventFilter } from '../../api/event-filters.ts'
 import type { Actor } from '../../api/flags.ts'
 import { common } from '../../words/common.ts'
 import { actorName } from '../actor.ts'
@@ -5,9 +6,17 @@ import { Safe } from '../feedback/safe.tsx'
 import { Time } from '../time.tsx'
 
 /** Time and, if known, author of an event. */
-export const Happened = ({ at, by }: { readonly at: string; readonly by: string | undefined }) => (
+export const Happened = ({
+  at,
+  by,
+  event,
+}: {
+  readonly at: string
+  readonly by: string | undefined
+  readonly event?: EventFilter | undefined
+}) => (
   <span>
-    <Time instant={at} />{' '}
+    <Time instant={at} event={event} />{' '}
     {by !== undefined && (
       <span className="muted small">
         <Safe text={common.by(by)} />
@@ -16,7 +25,20 @@ export const Happened = ({ at, by }: { readonly at: string; readonly by: string 
   </span>
 )
 
-/** Time and, if known, author of the last change. */
-export const Changed = ({ at, by }: { readonly at: string; readonly by: Actor | undefined }) => (
-  <Happened at={at} by={by && actorName(by)} />
-)
+/** Filter of the events of a resource that happened at an instant. */
+const eventsAt = (of: EventFilter, instant: string): EventFilter => ({
+  ...of,
+  from: instant,
+  to: new Date(Date.parse(instant) + 1).toISOString(),
+})
+
+/** Time and, if known, author of the last change. The time links to the event; `of` finds the history, if readable. */
+export const Changed = ({
+  at,
+  by,
+  of,
+}: {
+  readonly at: string
+  readonly by: Actor | undefined
+  readonly of: EventFilter | undefined
+}) => <Happened at={at} by={by && actorName(by)} event={of && eventsAt(of, at)} />

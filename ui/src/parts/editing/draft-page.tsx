@@ -13,6 +13,7 @@ export const DraftPage = <L,>({
   queryKey,
   read,
   absent,
+  gone,
   children,
 }: {
   readonly words: Readonly<Record<'thing' | 'notFound', string>>
@@ -22,11 +23,19 @@ export const DraftPage = <L,>({
   readonly read: (signal: AbortSignal) => Promise<L>
   /** Shown for a resource that does not exist, in place of the standard page. */
   readonly absent?: ReactNode
+  /** Shown if the resource does not exist. */
+  readonly gone: ReactNode
   readonly children: (loaded: L) => ReactNode
 }) => {
   const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => read(signal) })
   if (!data && isFailure(error) && error.status === 404)
-    return absent ?? <NotThere thing={words.thing} heading={words.notFound} name={name} namespace={namespace} />
+    return (
+      absent ?? (
+        <NotThere thing={words.thing} heading={words.notFound} name={name} namespace={namespace}>
+          {gone}
+        </NotThere>
+      )
+    )
   if (!data && isFailure(error) && error.status === 403) return <ForbiddenPage failure={error} />
   return (
     <>

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { lastNamespace } from '../../preferences.ts'
 import { states } from '../../words/common.ts'
 import { PageHead } from '../page.tsx'
@@ -10,12 +11,14 @@ export const NotThere = ({
   heading,
   name,
   namespace,
+  children,
 }: {
   readonly thing: string
   /** Name of the resource type at the start of a heading. */
   readonly heading: string
   readonly name: string
   readonly namespace?: string
+  readonly children?: ReactNode
 }) => (
   <>
     <PageHead
@@ -25,6 +28,7 @@ export const NotThere = ({
     <p>
       <Safe text={states.notThere(thing, name, namespace)} />
     </p>
+    {children}
     <p>
       <Link to="/ns/$ns/flags" params={{ ns: namespace ?? lastNamespace() }}>
         {states.goToFlags}

@@ -1,10 +1,12 @@
 import type { HistoryEvent } from '../../api/history.ts'
+import { common } from '../../words/common.ts'
 import { eventWords as words } from '../../words/history.ts'
 import { Safe } from '../feedback/safe.tsx'
 
 type Change = HistoryEvent['changes'][number]
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value || common.emptyValue : JSON.stringify(value, null, 2)
 
 /** JSON Pointer as words: its names, separated by arrows. */
 const pathOf = (pointer: string): string =>
