@@ -92,7 +92,7 @@ await t.test('a session is ended, and reported as ended only after success', { s
   await page.getByRole('heading', { name: 'Sessions 3' }).waitFor()
   await page.locator('a:focus', { hasText: 'Ada' }).waitFor()
   await page.getByRole('combobox', { name: 'Status' }).selectOption({ label: 'Deleted' })
-  await row(page, 'Alice').getByText('Deleted').waitFor()
+  await row(page, 'Alice').getByText('Deleted', { exact: true }).waitFor()
   t.equal(await row(page, 'Alice').getByRole('button').count(), 0)
 })
 
@@ -122,7 +122,7 @@ await t.test('the user can end all sessions of one person only', { skip }, async
   await account.getByRole('button', { name: 'End all sessions' }).click()
   await page.getByRole('status').getByText('1 session of apps/web ended.').waitFor()
   t.notOk(await works(service, exchanged.clientToken))
-  await page.getByRole('main').getByText('Deleted').waitFor()
+  await page.getByRole('main').getByText('Deleted', { exact: true }).waitFor()
   await page.locator('button:focus', { hasText: 'End all sessions of apps/web' }).waitFor()
   t.equal(
     await page.getByRole('button', { name: 'End session of apps/web' }).count(),

@@ -1,11 +1,9 @@
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
+import { useId, useRef } from 'react'
 import type { EventFilter } from '../../api/event-filters.ts'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { filterWords as words } from '../../words/history-filters.ts'
-import { filterOf, termsIn, textOfFilter } from './filter-text.ts'
-import { isComplete, type Suggestion, useSuggestions, wordBefore } from './suggestions.ts'
-
-const PAUSE_MS = 400
+import type { Suggestion } from './suggestions.ts'
+import { useSearchText } from './use-search.ts'
 
 /** Listbox of the suggestions below the search field. */
 const Suggestions = ({
@@ -19,12 +17,14 @@ const Suggestions = ({
   readonly active: number
   readonly onChoose: (suggestion: Suggestion) => void
 }) => (
-  <ul id={id} role="listbox" aria-label={words.suggestions} className="popup history-suggestions">
+  <div id={id} role="listbox" aria-label={words.suggestions} className="popup history-suggestions">
     {all.map((one, n) => (
-      <li
+      <button
         key={one.text}
         id={`${id}-${n}`}
+        type="button"
         role="option"
+        tabIndex={-1}
         aria-selected={n === active}
         data-highlighted={n === active ? '' : undefined}
         className="item"
@@ -40,22 +40,10 @@ const Suggestions = ({
             </span>
           )}
         </span>
-      </li>
+      </button>
     ))}
-  </ul>
+  </div>
 )
-
-/** Text of the field. It follows the filter, except while it already means the same. */
-const useText = (filter: EventFilter) => {
-  const canonical = textOfFilter(filter)
-  const [text, setText] = useState(canonical)
-  const [seen, setSeen] = useState(canonical)
-  if (canonical !== seen) {
-    setSeen(canonical)
-    if (textOfFilter(filterOf(termsIn(text), {})) !== canonical) setText(canonical)
-  }
-  return { text, setText, canonical }
-}
 
 /** Search field of the history, whose text is equal to the filters of the address (ui.md §11.8). */
 export const SearchHistory = ({
@@ -70,68 +58,20 @@ export const SearchHistory = ({
 }) => {
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
-  const { text, setText, canonical } = useText(filter)
-  const [caret, setCaret] = useState<number | undefined>()
-  const [active, setActive] = useState(-1)
-  const word = caret === undefined ? undefined : wordBefore(text, caret)
-  const all = useSuggestions(word, text)
-  const isOpen = word !== undefined && all.length > 0
-
-  const close = () => {
-    setCaret(undefined)
-    setActive(-1)
-  }
-  const apply = (next: string) => {
-    const wanted = filterOf(termsIn(next), filter)
-    if (textOfFilter(wanted) !== canonical) onChange(wanted)
-  }
-  const latest = useRef(apply)
-  useEffect(() => {
-    latest.current = apply
-  })
-  useEffect(() => {
-    if (!isComplete(text)) return undefined
-    const timer = window.setTimeout(() => latest.current(text), PAUSE_MS)
-    return () => window.clearTimeout(timer)
-  }, [text])
-
-  const choose = (suggestion: Suggestion) => {
-    if (!word || caret === undefined) return
-    const next = text.slice(0, word.start) + suggestion.text + text.slice(caret).trimStart()
-    setText(next)
-    setActive(-1)
-    const isName = suggestion.text.endsWith(':')
-    setCaret(isName ? word.start + suggestion.text.length : undefined)
-    if (!isName) apply(next)
-    input.current?.focus()
-  }
-  const clear = () => {
-    setText('')
-    apply('')
-  }
-  const act = (key: string): (() => void) | undefined => {
-    if (key === 'ArrowDown' && !isOpen) return () => setCaret(input.current?.selectionStart ?? text.length)
-    if (key === 'ArrowDown') return () => setActive((active + 1) % all.length)
-    if (key === 'ArrowUp' && isOpen) return () => setActive((active <= 0 ? all.length : active) - 1)
-    if (key === 'Enter' && isOpen && all[active]) return () => choose(all[active]!)
-    if (key === 'Escape' && isOpen) return close
-    return key === 'Escape' && text !== '' ? clear : undefined
-  }
-  const onKeyDown = (event: KeyboardEvent) => {
-    const does = act(event.key)
-    if (!does) return
-    event.preventDefault()
-    event.stopPropagation()
-    does()
-  }
+  const { text, suggestions, active, choose, close, submit, onInput, onKeyDown } = useSearchText(
+    filter,
+    onChange,
+    input,
+  )
+  const isOpen = suggestions.length > 0
+  const isWrong = wrong.length > 0
   return (
     <form
       className="field history-search"
       role="search"
       onSubmit={(event) => {
         event.preventDefault()
-        close()
-        apply(text)
+        submit()
       }}
     >
       <label className="label" htmlFor={id}>
@@ -152,23 +92,18 @@ export const SearchHistory = ({
           aria-autocomplete="list"
           aria-controls={isOpen ? `${id}-list` : undefined}
           aria-activedescendant={isOpen && active >= 0 ? `${id}-list-${active}` : undefined}
-          aria-invalid={wrong.length > 0 || undefined}
-          aria-describedby={wrong.length > 0 ? `${id}-wrong` : undefined}
-          onChange={({ target }) => {
-            setText(target.value)
-            setActive(-1)
-            const at = target.selectionStart ?? target.value.length
-            setCaret(/\S$/.test(target.value.slice(0, at)) ? at : undefined)
-          }}
+          aria-invalid={isWrong || undefined}
+          aria-describedby={isWrong ? `${id}-wrong` : undefined}
+          onChange={({ target }) => onInput(target.value, target.selectionStart ?? target.value.length)}
           onKeyDown={onKeyDown}
           onBlur={close}
         />
-        {isOpen && <Suggestions id={`${id}-list`} all={all} active={active} onChoose={choose} />}
+        {isOpen && <Suggestions id={`${id}-list`} all={suggestions} active={active} onChoose={choose} />}
       </div>
       <span role="status" className="visually-hidden">
-        {isOpen && words.suggested(all.length)}
+        {isOpen && words.suggested(suggestions.length)}
       </span>
-      {wrong.length > 0 && (
+      {isWrong && (
         <span className="wrong" id={`${id}-wrong`}>
           <Safe text={wrong.join(' ')} />
         </span>
