@@ -112,10 +112,12 @@ export const stepsTo = async (page: Page, seen: Locator): Promise<void> => {
   }, String(seen))
 }
 
-/** Returns a function that waits until all requests of the page are answered and cause no others. */
+/** Returns a function that waits until all requests of the page, except live streams, are answered and cause no others. */
 export const restOf = (page: Page): (() => Promise<void>) => {
   const open = new Set<Request>()
-  page.on('request', (request) => open.add(request))
+  page.on('request', (request) => {
+    if (!request.url().includes('format=sse')) open.add(request)
+  })
   page.on('requestfinished', (request) => open.delete(request))
   page.on('requestfailed', (request) => open.delete(request))
   return async () => {

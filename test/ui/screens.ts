@@ -336,6 +336,15 @@ export const ofHistory: readonly Screen[] = [
         await button(page, 'Prove this event').click()
         await page.getByRole('link', { name: 'Download the proof' }).waitFor()
       },
+      'dialog of the export open': async (page) => {
+        await page.getByRole('button', { name: /^Export \d/ }).click()
+        await dialog(page, 'Export events')
+      },
+      'part of the density chosen, as a table': async (page) => {
+        await page.getByRole('slider', { name: 'Begin of the range' }).press('ArrowRight')
+        await button(page, 'Show as table').click()
+        await page.getByRole('table', { name: 'Events by time' }).waitFor()
+      },
     },
   },
   {

@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
-import { skip } from './browser.ts'
+import { rendered, skip } from './browser.ts'
 import { eachShown, type World, withOpenService, withScreens } from './matrix.ts'
 import {
   ofEvaluate,
@@ -41,7 +41,7 @@ const picture = async (t: Test, screens: readonly Screen[], start: () => Promise
   for (const { name: look, ...window } of looks)
     await t.test(look, (t) =>
       eachShown(t, world, chosen, window, async (t, page, screen) => {
-        await page.waitForLoadState('networkidle')
+        await rendered(page)
         await page.locator('[aria-busy=true]').first().waitFor({ state: 'hidden' })
         const { length } = await page.screenshot({ path: join(out, fileOf(screen, look)) })
         t.ok(length > 0)

@@ -21,6 +21,7 @@ import './theme/evaluate.css'
 import './theme/history.css'
 import './theme/compare.css'
 import './theme/integrity.css'
+import './theme/history-live.css'
 
 beginPreferences()
 const client = new QueryClient({

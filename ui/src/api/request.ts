@@ -4,7 +4,7 @@ import { noteMoment } from './moments.ts'
 import { notePosition, positionWanted } from './position.ts'
 import { noteReach } from './reach.ts'
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'
 type Asked = {
   readonly method?: Method
   readonly headers?: Readonly<Record<string, string>>
@@ -48,14 +48,26 @@ const lost = (error: unknown, signal: AbortSignal | undefined): Failure => {
   return new Failure(late ? 'no answer within 15 seconds' : 'no answer', { status: 0, reason: 'no_answer' })
 }
 
+const SAME_ORIGIN = { credentials: 'same-origin', cache: 'no-store', redirect: 'error' } as const
+
+/** Records an error answer and converts it to a `Failure`. `isSignIn`: a 401 of a sign-in does not end the session. */
+const refusalOf = async (answer: Response, isSignIn = false): Promise<Failure> => {
+  if (answer.status === 401 && !isSignIn) onUnauthorized()
+  if (answer.status === 403) onForbidden()
+  const failure = await failureOf(answer)
+  noteReach(failure.reason === 'auth_stale' ? 'stale' : 'reached')
+  return failure
+}
+
 /** Sends a request with the session cookie of the browser. Throws a `Failure` on an error answer or no answer. */
 export const request = async <T>(path: string, asked: Asked = {}): Promise<Answered<T>> => {
-  const { method = 'GET', headers = {}, body, reads = method === 'GET', signal, form = 'json' } = asked
+  const { method = 'GET', headers = {}, body, reads = ['GET', 'HEAD'].includes(method), signal, form = 'json' } = asked
   const position = reads ? positionWanted() : undefined
   const deadline = AbortSignal.timeout(TIMEOUT_MS)
   let answer: Response
   try {
     answer = await fetch(addressOf(path), {
+      ...SAME_ORIGIN,
       method,
       headers: {
         accept: 'application/json',
@@ -64,9 +76,6 @@ export const request = async <T>(path: string, asked: Asked = {}): Promise<Answe
         ...headers,
       },
       ...(body !== undefined && { body }),
-      credentials: 'same-origin',
-      cache: 'no-store',
-      redirect: 'error',
       signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
     })
   } catch (error) {
@@ -75,18 +84,34 @@ export const request = async <T>(path: string, asked: Asked = {}): Promise<Answe
   noteDate(answer.headers.get('date'))
   notePosition(answer.headers.get('event-position'))
   noteMoment(path, answer.headers)
-  if (!answer.ok) {
-    if (answer.status === 401 && !('authorization' in headers)) onUnauthorized()
-    if (answer.status === 403) onForbidden()
-    const failure = await failureOf(answer)
-    noteReach(failure.reason === 'auth_stale' ? 'stale' : 'reached')
-    throw failure
-  }
+  if (!answer.ok) throw await refusalOf(answer, 'authorization' in headers)
   const value = (await forms[form](answer).catch((error: unknown) => {
     throw lost(error, signal)
   })) as T
   noteReach('reached')
   return { value, etag: answer.headers.get('etag')?.replaceAll('"', '') ?? undefined, headers: answer.headers }
+}
+
+/**
+ * Opens a stream of server-sent events after an event of the log, without a time limit. Throws a `Failure` on an error
+ * answer or no answer.
+ */
+export const openStream = async (
+  path: string,
+  lastEventId: number,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> => {
+  let answer: Response
+  try {
+    const headers = { accept: 'text/event-stream', 'last-event-id': String(lastEventId) }
+    answer = await fetch(addressOf(path), { ...SAME_ORIGIN, headers, signal })
+  } catch (error) {
+    throw lost(error, signal)
+  }
+  noteDate(answer.headers.get('date'))
+  if (!answer.ok) throw await refusalOf(answer)
+  noteReach('reached')
+  return answer.body ?? new ReadableStream<Uint8Array>({ start: (stream) => stream.close() })
 }
 
 /** Joins the percent-encoded parts of a path. */

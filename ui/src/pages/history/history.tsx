@@ -1,10 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type EventFilter, filterIn } from '../../api/event-filters.ts'
+import { useExportSize } from '../../api/export.ts'
 import { type Failure, isFailure } from '../../api/failure.ts'
-import { countEvents } from '../../api/history.ts'
-import { keys } from '../../api/keys.ts'
 import { Button } from '../../parts/button.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { Chips } from '../../parts/lists/chips.tsx'
@@ -15,6 +13,9 @@ import { common } from '../../words/common.ts'
 import { history as words } from '../../words/history.ts'
 import { filterWords } from '../../words/history-filters.ts'
 import { filterOf, qualifierOf, termsOf, termText } from './filter-text.ts'
+import { HistoryActions } from './history-actions.tsx'
+import { HistoryOverview } from './history-overview.tsx'
+import { type LivePage, useLivePage } from './live/use-live-page.ts'
 import { RangeFields } from './range.tsx'
 import { useHistoryReach } from './reach.ts'
 import { SearchHistory } from './search-history.tsx'
@@ -33,11 +34,8 @@ const refusedBy = ({ fields }: Failure): Readonly<Record<string, string>> =>
   )
 
 /** Number of the events of a filter; nothing while it is not known. */
-const Count = ({ filter }: { readonly filter: EventFilter }) => {
-  const { data } = useQuery({
-    queryKey: [...keys.history, 'count', filter],
-    queryFn: ({ signal }) => countEvents(filter, signal),
-  })
+const Count = ({ live: { exported, isAuditor } }: { readonly live: LivePage }) => {
+  const { data } = useExportSize(exported, isAuditor)
   return data ? <span className="muted">{words.count(data)}</span> : null
 }
 
@@ -53,6 +51,8 @@ export const HistoryPage = () => {
   const wrong = refused?.of === name ? refusedBy(refused.failure) : {}
   const { from: _wrongFrom, to: _wrongTo, ...wrongTerms } = wrong
   const terms = termsOf(filter)
+  const shown = upTo(filter, at)
+  const live = useLivePage(shown, search)
 
   const change = (next: EventFilter) =>
     void navigate({
@@ -72,7 +72,7 @@ export const HistoryPage = () => {
   return (
     <>
       <PageHead heading={words.heading} title={[words.heading]}>
-        {null}
+        <HistoryActions live={live} />
       </PageHead>
       {namespace !== undefined && (
         <p className="notice">
@@ -99,12 +99,13 @@ export const HistoryPage = () => {
         />
         {isNarrowed && clear}
         <span className="push">
-          <Count filter={upTo(filter, at)} />
+          <Count live={live} />
         </span>
       </div>
       <Timeline
         filter={filter}
         search={search}
+        live={live.isOn}
         onRefused={onRefused}
         nothing={
           <div className="bar">
@@ -114,7 +115,9 @@ export const HistoryPage = () => {
             {isNarrowed && clear}
           </div>
         }
-      />
+      >
+        <HistoryOverview filter={shown} live={live} onPeriod={(period) => change({ ...rest, ...period })} />
+      </Timeline>
     </>
   )
 }

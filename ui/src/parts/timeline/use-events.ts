@@ -8,6 +8,26 @@ import { keys } from '../../api/keys.ts'
 
 const keyOf = (filter: EventFilter, page: string | undefined) => [...keys.history, 'events', filter, page ?? '']
 
+/** Options of a live list: it is read again only on request, or when its page is opened again. */
+const UNCHANGED = {
+  staleTime: ({ state }: { readonly state: { readonly data: unknown } }) => (state.data === undefined ? 0 : 'static'),
+  gcTime: 0,
+} as const
+
+/**
+ * Newest event of the log when the first page of a list was read, and a function that reads that page again. The list
+ * itself reads the page unless it shows another one.
+ */
+export const useFirstPage = (filter: EventFilter, page: string | undefined, live: boolean) => {
+  const { data, refetch } = useQuery({
+    queryKey: keyOf(filter, undefined),
+    queryFn: ({ signal }) => readEvents(filter, undefined, signal),
+    enabled: page !== undefined,
+    ...(live && UNCHANGED),
+  })
+  return { head: data?.head, read: () => void refetch() }
+}
+
 /** Whether the service ended a page before it was full, because it had examined enough events. */
 const isEarly = ({ events, nextPageToken, through }: HistoryEvents): boolean =>
   nextPageToken !== '' && events.length < EVENTS_PAGE && events.at(-1)?.index !== through?.index
@@ -65,8 +85,7 @@ export const useEvents = (filter: EventFilter, page: string | undefined, live: b
     queryKey: keyOf(filter, page),
     queryFn: ({ signal }) => readEvents(filter, page, signal),
     placeholderData: (before) => before,
-    // New events of a live list come in by the stream.
-    ...(live && { staleTime: Number.POSITIVE_INFINITY }),
+    ...(live && UNCHANGED),
   })
   const [shown, setShown] = useState<HistoryEvents | undefined>()
   if (data && !isPlaceholderData && shown !== data) setShown(data)
