@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BackupServices } from '../../cli/offline/backup-services.ts'
@@ -65,7 +66,8 @@ const copyFiles = async (directory: string, staging: string, { files }: BackupSt
 
 /** Fails if a database is incomplete without its write-ahead log, because the disk was full when it was closed. */
 const insistOnClosed = (staging: string): void => {
-  const [log] = namesIn(staging).filter((name) => name.endsWith('-wal') || name.endsWith('-journal'))
+  const isLog = (name: string) => name.endsWith('-wal') || name.endsWith('-journal')
+  const log = namesIn(staging).find((name) => isLog(name) && statSync(join(staging, name)).size > 0)
   if (log !== undefined)
     fail('failed', `${join(staging, log)} could not be written into its database.`, 'Free some space.')
 }
