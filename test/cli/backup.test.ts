@@ -32,7 +32,14 @@ const createFlag = async ({ request }: Started, key: string): Promise<void> => {
   const { status } = await request('POST', '/api/v1/namespaces/default/flags', body)
   if (status !== 200) throw new Error(`the flag ${key} was refused: ${status}`)
 }
-const seal = async ({ request }: Started) => (await request<LedgerCheckpoint>('POST', `${LEDGER}/checkpoint`, {})).json
+/** Makes a checkpoint. A service with many writes may refuse that at first. */
+const seal = async ({ request }: Started): Promise<LedgerCheckpoint> => {
+  for (;;) {
+    const { status, json } = await request<LedgerCheckpoint>('POST', `${LEDGER}/checkpoint`, {})
+    if (status === 200) return json
+    if (status !== 503) throw new Error(`the checkpoint was refused: ${status}`)
+  }
+}
 const statusOf = async ({ request }: Started) => (await request<Status>('GET', LEDGER)).json
 const restored = (t: Test, directory: string) =>
   startService(t, { ...SETTINGS, 'storage.data_dir': directory, 'log.file': `${directory}.log` })

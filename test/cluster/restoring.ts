@@ -18,7 +18,7 @@ export const linesOf = (log: string, level = 'ERROR'): readonly Line[] =>
 export const lines = async (service: Started, level = 'ERROR') => linesOf(await service.logged(), level)
 /** Messages about the service itself, not about servers. */
 export const own = (found: readonly Line[]) =>
-  found.map(({ msg }) => msg as string).filter((msg) => !/out of reach|^a job failed/.test(msg))
+  found.map(({ msg }) => msg as string).filter((msg) => !/unreachable or fails|^a job failed/.test(msg))
 /** Names of the flags in a list. */
 export const names = async (service: Started) =>
   (await known(() => service.request<{ flags: readonly { name: string }[] }>('GET', FLAGS))).json.flags.map(
