@@ -2,7 +2,6 @@ import {
   BeakerIcon,
   DevicesIcon,
   HistoryIcon,
-  type Icon,
   IdBadgeIcon,
   KeyIcon,
   PeopleIcon,
@@ -10,8 +9,9 @@ import {
   StackIcon,
   TelescopeIcon,
 } from '@primer/octicons-react'
-import { lazyRouteComponent, type RouteComponent } from '@tanstack/react-router'
+import { lazyRouteComponent } from '@tanstack/react-router'
 import { EVERY, type Needed } from './api/access.ts'
+import type { Entry, Page } from './page-definition.ts'
 import {
   evaluationParameters,
   historyParameters,
@@ -21,35 +21,6 @@ import {
   tabParameters,
 } from './page-search.ts'
 import { shell } from './words/shell.ts'
-
-/** Entry of a page in the navigation and in the command palette. */
-export type Entry = {
-  readonly group: 'namespace' | 'settings'
-  readonly words: string
-  readonly icon: Icon
-  /** A narrow window shows this entry; the others stand behind a button. */
-  readonly first?: boolean
-  /** Name in a narrow window. */
-  readonly short?: string
-  /** Key that opens the page after `g`. */
-  readonly key?: string
-  /** Rights, any one of which opens the section. Empty: the section is open to every user. */
-  readonly needs: readonly Needed[]
-}
-
-/** Runs before a page is loaded. It may throw a redirect. */
-type BeforeLoad = (to: { readonly params: object; readonly search: object }) => void
-
-/** A page inside the shell. */
-export type Page = {
-  readonly path: string
-  /** Reads the query of the address. */
-  readonly search?: (search: Record<string, unknown>) => object
-  readonly beforeLoad?: BeforeLoad
-  readonly component: RouteComponent
-  /** Undefined: other pages link to it. */
-  readonly entry: Entry | undefined
-}
 
 const anyOf = (thing: string, ...acts: readonly string[]): readonly Needed[] =>
   acts.map((act) => ({ right: `${thing}.${act}` }))

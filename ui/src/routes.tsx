@@ -6,12 +6,13 @@ import {
   Outlet,
   retainSearchParams,
 } from '@tanstack/react-router'
+import type { Page } from './page-definition.ts'
 import { parameters } from './page-search.ts'
 import { Broken, BrokenAlone } from './pages/broken.tsx'
 import { Home } from './pages/home.tsx'
 import { NoSuchPage } from './pages/no-such-page.tsx'
 import { SignedIn } from './pages/signed-in.tsx'
-import { type Page, pages } from './pages.ts'
+import { pages } from './pages.ts'
 import { Shell } from './shell/shell.tsx'
 
 const root = createRootRoute({ component: Outlet, errorComponent: BrokenAlone })

@@ -1,5 +1,5 @@
 import { holds, useAccess } from '../api/access.ts'
-import type { Entry } from '../pages.ts'
+import type { Entry } from '../page-definition.ts'
 
 /**
  * Returns a predicate: whether the signed-in identity has any right in a section. The predicate returns true while
