@@ -26,6 +26,7 @@ const absent: Test = (value, readings) => trimmed(value, readings) === ''
 
 const text = (operator: (of: string) => Test) => (of: string) => {
   const test = operator(of)
+  if (test === never) return never
   return (value: string, readings?: Readings) => value !== '' && test(value, readings)
 }
 
@@ -36,7 +37,7 @@ const oneOf = <T>(
 ) => {
   return (of: string): Test => {
     const items = list(of)
-    if (!items) return never
+    if (!items || (wanted && items.length === 0)) return never
     const set = new Set(items)
     return (value, readings) => {
       const item = readings ? readOnce(read, value, readings) : read(value)
@@ -48,7 +49,7 @@ const oneOf = <T>(
 const strings = {
   empty: () => absent,
   notempty: () => present,
-  eq: text((of) => (value) => value === of),
+  eq: text((of) => (of === '' ? never : (value) => value === of)),
   neq: text((of) => (value) => value !== of),
   prefix: text((of) => (value, readings) => trimmed(value, readings).startsWith(of)),
   suffix: text((of) => (value, readings) => trimmed(value, readings).endsWith(of)),
@@ -120,3 +121,6 @@ export const compileConstraint = (of: ConstraintInput): Constraint | undefined =
   const holds = Object.hasOwn(known, operator) ? known[operator]!(value) : never
   return { of, property: type === 'entityId' ? undefined : property, holds }
 }
+
+/** Whether a constraint matches no value, because its own value or operator does not fit its type. */
+export const isNever = ({ holds }: Pick<Constraint, 'holds'>): boolean => holds === never

@@ -36,6 +36,7 @@ import { ofrepRoutes } from './routes/ofrep.ts'
 import { rolloutsRoutes } from './routes/rollouts.ts'
 import { rulesRoutes } from './routes/rules.ts'
 import { segmentChangesRoutes } from './routes/segment-changes.ts'
+import { segmentMatchRoutes } from './routes/segment-match.ts'
 import { segmentsRoutes } from './routes/segments.ts'
 import { snapshotRoutes } from './routes/snapshot.ts'
 import { variantsRoutes } from './routes/variants.ts'
@@ -90,6 +91,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   distributionsRoutes(app, service)
   rolloutsRoutes(app, service)
   segmentsRoutes(app, service)
+  segmentMatchRoutes(app, service)
   segmentChangesRoutes(app, service)
   constraintsRoutes(app, service)
 }

@@ -21,6 +21,7 @@ const parts: Readonly<Record<string, string>> = {
   '/segments': 'GET POST',
   '/segments/{key}': 'GET PUT DELETE',
   '/segments/{key}/changes': 'POST',
+  '/segments/{key}/match': 'POST',
   '/segments/{segmentKey}/constraints': 'POST',
   '/segments/{segmentKey}/constraints/{id}': 'PUT DELETE',
 }
@@ -246,7 +247,7 @@ await t.test('a read-only instance refuses exactly the writes of flags and names
   const { service } = await everyWay(t, { 'storage.read_only': 'true' })
   await everyRequest(service, async ({ verb, path }, filled) => {
     const { reason } = refusalOf(await service.request(verb, `${filled}?variantId=x`, verb === 'GET' ? undefined : {}))
-    const changes = verb !== 'GET' && path.startsWith('/api/v1') && !path.endsWith('evaluate')
+    const changes = verb !== 'GET' && path.startsWith('/api/v1') && !/(?:evaluate|match)$/.test(path)
     t.equal(reason === 'read_only', changes, `${verb} ${path}: ${String(reason)}`)
   })
 })

@@ -90,7 +90,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'PUT N/flags/{flagKey}/rollouts/{id}',
     'DELETE N/flags/{flagKey}/rollouts/{id}',
   ],
-  'segment.read': ['GET [N]/segments', 'GET [N]/segments/{key}'],
+  'segment.read': ['GET [N]/segments', 'GET [N]/segments/{key}', 'POST [N]/segments/{key}/match'],
   'segment.create': ['POST [N]/segments'],
   'segment.delete': ['DELETE [N]/segments/{key}'],
   'segment.update': [

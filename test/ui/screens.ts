@@ -245,6 +245,10 @@ export const ofSegments: readonly Screen[] = [
     shows: heading('staff'),
     past: true,
     states: {
+      'entity tried': async (page) => {
+        await button(page, 'Try this entity').click()
+        await page.getByText('Not in it').waitFor()
+      },
       'wrong constraint': async (page) => {
         await addConstraint(page)
         await button(page, 'Review changes').click()

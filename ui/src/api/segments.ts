@@ -2,12 +2,13 @@ import type { Shown } from '../../../src/contract/answer.ts'
 import type { Constraint } from '../../../src/contract/flags/constraint.ts'
 import type { ListedSegment, Segment, SegmentList } from '../../../src/contract/flags/segment.ts'
 import type { ChangedSegment } from '../../../src/contract/flags/segment-changes.ts'
+import type { SegmentMatch } from '../../../src/contract/flags/segment-match.ts'
 import type { FlagPage } from './flags.ts'
 import { keys } from './keys.ts'
 import { path, query, request } from './request.ts'
 import type { Write } from './write.ts'
 
-export type { ChangedSegment, Constraint, ListedSegment, Segment }
+export type { ChangedSegment, Constraint, ListedSegment, Segment, SegmentMatch }
 
 type SegmentPage = Shown<typeof SegmentList>
 export type MatchType = Segment['matchType']
@@ -62,6 +63,10 @@ export const readUsages = async (
   const asked = query({ segmentKey: key, sort: 'name', limit: PAGE, pageToken: page, at })
   return (await request<FlagPage>(`api/v1/namespaces/${path(namespace, 'flags')}${asked}`, { signal })).value
 }
+
+/** Tests an entity with the match type and constraints of a JSON body. The service writes nothing (api.md §7.10). */
+export const matchSegment = async (namespace: string, key: string, body: string): Promise<SegmentMatch> =>
+  (await request<SegmentMatch>(ofNamespace(namespace, key, 'match'), { method: 'POST', body, reads: true })).value
 
 export const segmentCreation = (
   namespace: string,

@@ -1,36 +1,31 @@
-import { ChevronLeftIcon, ChevronRightIcon } from '@primer/octicons-react'
-import { useNavigate } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
 import { useKnownMoment } from '../api/moments.ts'
+import { noteReach } from '../api/reach.ts'
 import { isPosition, useAt, useGoTo } from '../at.ts'
-import { streamOf, type Thing, toRestored } from '../links.ts'
-import { useOpenThing } from '../open-thing.ts'
-import { Button, IconButton } from '../parts/button.tsx'
+import { Button } from '../parts/button.tsx'
 import { Safe } from '../parts/feedback/safe.tsx'
 import { instantWords, zoneName } from '../parts/moment.ts'
-import { restoringRights } from '../parts/restore-link.tsx'
 import { type Preferences, usePreferences } from '../preferences.ts'
-import { useWhyNot } from '../why-not.ts'
 import { past } from '../words/past.ts'
-import { restore } from '../words/restore.ts'
-import { useStep } from './step.ts'
 
 /** Formats a moment as an instant or a position; returns an invalid moment unchanged. */
 export const momentWords = (at: string, zone: Preferences['zone']): string =>
   isPosition(at) ? `#${at}` : Number.isNaN(Date.parse(at)) ? at : instantWords(at, zone, true)
 
-/** Buttons for the past state of the open flag or segment. They leave the past. */
-const OfThing = ({ thing, moment }: { readonly thing: Thing; readonly moment: string }) => {
-  const navigate = useNavigate()
-  const why = useWhyNot(undefined, ...restoringRights(thing))
-  const compare = { stream: streamOf(thing), a: moment, at: undefined } as { readonly stream: string }
-  return (
-    <>
-      <Button why={why} onClick={() => void navigate(toRestored(thing, moment))}>
-        {restore.action}
-      </Button>
-      <Button onClick={() => void navigate({ to: '/history/compare', search: compare })}>{restore.compare}</Button>
-    </>
-  )
+const loadActions = async () => (await import('./past-actions.tsx')).PastActions
+type Actions = Awaited<ReturnType<typeof loadActions>>
+
+/** Buttons of the banner, loaded with the first past moment, because most pages show the present. */
+const useActions = (wanted: boolean): { readonly part: Actions | undefined } => {
+  const [loaded, setLoaded] = useState<{ readonly is: Actions } | undefined>()
+  useEffect(() => {
+    if (wanted)
+      void loadActions().then(
+        (is) => setLoaded({ is }),
+        () => noteReach('away'),
+      )
+  }, [wanted])
+  return { part: loaded?.is }
 }
 
 /** Banner: the page shows a past moment (ui.md §11.10). */
@@ -39,8 +34,7 @@ export const PastBanner = () => {
   const { zone } = usePreferences()
   const go = useGoTo()
   const known = useKnownMoment(at)
-  const thing = useOpenThing()
-  const { step, wrong } = useStep()
+  const { part: Actions } = useActions(at !== undefined)
   if (at === undefined) return null
   const position = isPosition(at) ? at : known?.position
   const instant = isPosition(at) ? known?.instant : at
@@ -52,28 +46,11 @@ export const PastBanner = () => {
         <Safe text={words} />
       </span>
       <span className="bar">
-        <IconButton
-          name={past.stepBack}
-          icon={<ChevronLeftIcon />}
-          aria-keyshortcuts="["
-          onClick={() => void step('previous')}
-        />
-        <IconButton
-          name={past.stepForward}
-          icon={<ChevronRightIcon />}
-          aria-keyshortcuts="]"
-          onClick={() => void step('next')}
-        />
-        {thing && <OfThing thing={thing} moment={position ?? at} />}
+        {Actions && <Actions moment={position ?? at} />}
         <Button aria-keyshortcuts="." onClick={() => go(undefined)}>
           {past.backToNow}
         </Button>
       </span>
-      {wrong !== undefined && (
-        <span role="alert">
-          <Safe text={wrong} />
-        </span>
-      )}
     </div>
   )
 }

@@ -81,6 +81,21 @@ export const segment = {
     description === '' ? sentence : `${sentence} (${description})`,
   values: (values: readonly string[]) => list(values.map((value) => `“${value}”`)),
 
+  tryIt: {
+    heading: 'Try it',
+    about: 'Tests one entity with the constraints above, saved or not. Nothing is written.',
+    entity: 'Entity id',
+    submit: 'Try this entity',
+    sending: 'Trying…',
+    failed: 'The entity was not tried',
+    inside: 'In the segment',
+    outside: 'Not in it',
+    results: 'Results',
+    result: (matched: boolean, never: boolean | undefined) =>
+      matched ? 'matches' : never ? 'does not, and no value can' : 'does not',
+    stale: 'The segment or the entity has changed since. Try it again.',
+  },
+
   usedBy: 'Used by',
   flag: 'Flag',
   where: 'Where',

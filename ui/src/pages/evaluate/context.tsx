@@ -10,11 +10,13 @@ type ContextProps = {
   readonly form: Form
   readonly flaws: Flaws
   readonly onChange: (part: Partial<Form>) => void
+  /** Whether the address keeps the context, so that rows can be private; default: true. */
+  readonly isKept?: boolean
 }
 
 const empty: Row = { property: '', value: '', private: false }
 
-const Rows = ({ form: { rows }, flaws, onChange }: ContextProps) => {
+const Rows = ({ form: { rows }, flaws, onChange, isKept = true }: ContextProps) => {
   const list = useRef<HTMLUListElement>(null)
   const add = useRef<HTMLButtonElement>(null)
   const change = (n: number, part: Partial<Row>) => onChange({ rows: rows.with(n, { ...rows[n]!, ...part }) })
@@ -38,11 +40,13 @@ const Rows = ({ form: { rows }, flaws, onChange }: ContextProps) => {
               onChange={(property) => change(n, { property })}
             />
             <TextField label={words.value(n + 1)} mono value={row.value} onChange={(value) => change(n, { value })} />
-            <Checkbox
-              label={words.private(n + 1)}
-              checked={row.private}
-              onChange={(hidden) => change(n, { private: hidden })}
-            />
+            {isKept && (
+              <Checkbox
+                label={words.private(n + 1)}
+                checked={row.private}
+                onChange={(hidden) => change(n, { private: hidden })}
+              />
+            )}
             <IconButton
               name={words.removeRow(n + 1)}
               icon={<TrashIcon />}

@@ -43,7 +43,8 @@ export const changesOf = (start: Draft, draft: Draft): readonly Change[] => {
   return changes
 }
 
-const fieldsOf = (constraint: ConstraintDraft) => {
+/** Fields of a constraint in the form of the API. */
+export const fieldsOf = (constraint: ConstraintDraft) => {
   const { type, property, operator, description } = constraint
   return { type, property: property.trim(), operator, value: valueOf(constraint), description }
 }

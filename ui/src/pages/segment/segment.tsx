@@ -24,6 +24,7 @@ import { DeleteSegment } from './delete-segment.tsx'
 import { type Draft, draftOf } from './draft.ts'
 import { segmentEditing } from './editing.ts'
 import { SegmentAgain } from './segment-again.tsx'
+import { TryIt } from './try-it.tsx'
 import { UsedBy } from './used-by.tsx'
 
 const here = getRouteApi('/inside/ns/$ns/segments/$key')
@@ -58,6 +59,9 @@ const Targeting = ({
       />
     )}
     <Constraints draft={state.draft} flaws={flaws} why={why} change={state.change} />
+    {at === undefined && (
+      <TryIt namespace={state.base.segment.namespaceKey} segmentKey={state.base.segment.key} draft={state.final} />
+    )}
     <UsedBy segment={state.base.segment} at={at} />
   </div>
 )
