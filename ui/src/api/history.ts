@@ -3,13 +3,10 @@ import type { HistoryEvent, HistoryEvents } from '../../../src/contract/history/
 import type { EventFilter } from './event-filters.ts'
 import { path, query, request } from './request.ts'
 
-export type { EventHistogram, HistoryEvent, HistoryEvents }
+export type { HistoryEvent, HistoryEvents }
 
 /** Maximum number of events on a page. */
 export const EVENTS_PAGE = 100
-
-/** Path of the list of events in the API, with the filters. */
-export const eventsPath = (filter: EventFilter): string => `audit/v1/events${query(filter)}`
 
 /** Reads one page of events, newest first. */
 export const readEvents = async (

@@ -42,7 +42,6 @@ const Count = ({ live: { exported, isAuditor } }: { readonly live: LivePage }) =
 /** History: who did what, when, and why (ui.md §11.8). */
 export const HistoryPage = () => {
   const search = here.useSearch()
-  const { at } = search
   const asked = filterIn(search)
   const { filter, namespace } = useHistoryReach(asked)
   const navigate = useNavigate()
@@ -51,7 +50,7 @@ export const HistoryPage = () => {
   const wrong = refused?.of === name ? refusedBy(refused.failure) : {}
   const { from: _wrongFrom, to: _wrongTo, ...wrongTerms } = wrong
   const terms = termsOf(filter)
-  const shown = upTo(filter, at)
+  const shown = upTo(filter, search.at)
   const live = useLivePage(shown, search)
 
   const change = (next: EventFilter) =>
