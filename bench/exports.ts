@@ -45,9 +45,9 @@ const signer = signerOf(
   }),
 )
 
-/** C3, C4: forms of an export. C5: verification of an export. */
+/** C3, C4: forms of an export. C5: verification of an export. C11: memory of an export. */
 export const run = async (): Promise<readonly Row[]> => {
-  progress(`C3, C4, C5: a log of ${EVENTS} events`)
+  progress(`C3, C4, C5, C11: a log of ${EVENTS} events`)
   const store = await newStore()
   const key = new Uint8Array(32)
   try {
@@ -88,9 +88,14 @@ export const run = async (): Promise<readonly Row[]> => {
       return bytes + Buffer.byteLength(text) + Buffer.byteLength(encoder.end())
     }
     const spent: Partial<Record<ExportFormat, number>> = {}
+    const memory: Row[] = []
     for (const format of FORMATS) {
-      spent[format] = await seconds(() => formed(format))
-      progress(`${format}: ${spent[format].toFixed(2)} s`)
+      const added = await memoryOf(async () => {
+        spent[format] = await seconds(() => formed(format))
+      })
+      progress(`${format}: ${spent[format]?.toFixed(2)} s, ${added.toFixed(0)} MiB`)
+      const atMost = format === 'parquet' ? 200 : 64
+      memory.push(row('C11', `memory that an export as ${format} adds`, added, { atMost }, ' MiB'))
     }
     const { ndjson = 0, csv = 0, cloudevents = 0, parquet = 0 } = spent
 
@@ -147,6 +152,7 @@ export const run = async (): Promise<readonly Row[]> => {
         '',
         `${each(verified)}; ${reading.toFixed(0)} MiB of memory, ${writing.toFixed(0)} MiB to write the files`,
       ),
+      ...memory,
     ]
   } finally {
     await store.done()

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openDatabase } from '../src/adapters/embedded/sqlite.ts'
 import { loadConfig } from '../src/config/load.ts'
@@ -89,6 +89,32 @@ const proofs = async (directory: string): Promise<Row> => {
   }
 }
 
+const HISTORY = '/audit/v1/events?type=TokenIssued&order=desc&limit=1'
+
+/** C14: bytes that the ledger keeps for an event, and bytes of `fingerprint` in the event of a new token. */
+const bytesKept = async (directory: string): Promise<readonly Row[]> => {
+  const server = await started(directory)
+  try {
+    const body = JSON.stringify({ name: 'bench' })
+    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
+    await fetch(`${server.url}/auth/v1/method/token`, { method: 'POST', headers, body })
+    const { events } = JSON.parse(await get(server, HISTORY)) as {
+      events: readonly { data: { fingerprint?: string } }[]
+    }
+    const { fingerprint } = events[0]!.data
+    if (fingerprint === undefined) throw new Error('the event of a new token has no fingerprint')
+    const { sealed } = JSON.parse(await get(server, '/audit/v1/ledger')) as LedgerStatus
+    const kept = (await stat(join(directory, 'ledger.sqlite'))).size / sealed!.size
+    const added = Buffer.byteLength(`,${JSON.stringify({ fingerprint }).slice(1, -1)}`)
+    return [
+      row('C14', 'bytes that the ledger keeps for an event', kept, { atMost: 64 }),
+      row('C14', 'bytes that the fingerprint adds to the event of a token', added, { atMost: 80 }),
+    ]
+  } finally {
+    await server.stop()
+  }
+}
+
 /** Removes the rows of the index of events and the files of the ledger. */
 const strip = async (directory: string): Promise<void> => {
   for (const name of ['ledger.sqlite', 'ledger.sqlite-wal', 'ledger.sqlite-shm'])
@@ -119,16 +145,16 @@ const restarts = async (directory: string): Promise<Row> => {
   return row('C12', 'restart with index and ledger / without them', whole / bare, { atMost: 1.2 }, '', note)
 }
 
-/** C12, C13 and C15: the ledger of a service in a process of its own, over a log that was filled before its first start. */
+/** C12 to C15: the ledger of a service in a process of its own, over a log that was filled before its first start. */
 export const run = () =>
   offFirstCore(async (): Promise<readonly Row[]> => {
-    progress(`C12, C13, C15: a log of ${EVENTS} events`)
+    progress(`C12 to C15: a log of ${EVENTS} events`)
     const folder = await mkdtemp(join(process.env['ROLLCALL_BENCH_DIR'] ?? process.cwd(), '.bench-'))
     const directory = join(folder, 'data')
     try {
       await fillPast(loadConfig({ env: {}, flags: { 'storage.data_dir': directory } }).config, SIZES)
       const building = await firstBuild(directory)
-      return [await restarts(directory), await proofs(directory), building]
+      return [await restarts(directory), await proofs(directory), ...(await bytesKept(directory)), building]
     } finally {
       await rm(folder, { recursive: true, force: true })
     }

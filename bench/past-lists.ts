@@ -32,13 +32,13 @@ const measured = async (server: Server): Promise<readonly Row[]> => {
   })
   return Object.entries(others).map(([name, ms]) => {
     const what = `${name} page of ${FLAGS.toLocaleString('en')} flags at a moment / page in order of creation`
-    return row('C11', what, ms / plain, { atMost: 3 }, '', `${ms.toFixed(1)} ms against ${plain.toFixed(1)} ms`)
+    return row('C16', what, ms / plain, { atMost: 3 }, '', `${ms.toFixed(1)} ms against ${plain.toFixed(1)} ms`)
   })
 }
 
-/** C11: what the list of the web UI costs at a moment, which is sorted, against a page in order of creation. */
+/** C16: what the list of the web UI costs at a moment, which is sorted, against a page in order of creation. */
 export const run = () =>
   offFirstCore((): Promise<readonly Row[]> => {
-    progress(`C11: ${FLAGS} flags in a namespace`)
+    progress(`C16: ${FLAGS} flags in a namespace`)
     return onFilled(TOKEN, (config) => seedFlags(config, FLAGS), measured)
   })

@@ -18,7 +18,6 @@ const SIZES: Sizes = {
 /** The lines that a list is measured against: fifty for each flag. */
 const LINES = SIZES.flags * 50
 const ROUNDS = 9
-const CALLERS = 4
 /** Evaluations a second, and for how many seconds. */
 const RATE = Number(process.env['ROLLCALL_BENCH_RATE'] ?? 1000)
 const SECONDS = 5
@@ -28,6 +27,17 @@ const get = async ({ url }: Server, path: string): Promise<void> => {
   const answer = await fetch(url + path, { headers: { authorization: `Bearer ${TOKEN}` } })
   const text = await answer.text()
   if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${text.slice(0, 200)}`)
+}
+
+/** Reads an answer of any length, up to the end or until the signal. */
+const readWhole = async ({ url }: Server, path: string, signal: AbortSignal): Promise<void> => {
+  try {
+    const answer = await fetch(url + path, { headers: { authorization: `Bearer ${TOKEN}` }, signal })
+    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${(await answer.text()).slice(0, 200)}`)
+    for await (const _ of answer.body!);
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
 }
 
 const FLAG = '/api/v1/flags/flag-0'
@@ -78,22 +88,16 @@ const readings = async (server: Server, moments: Moments): Promise<readonly Row[
   ]
 }
 
-/** C8: what readings of the past without pause do to evaluations at a fixed rate. */
-const beside = async (server: Server, moments: Moments): Promise<Row> => {
+/** C8: what callers that read without pause do to evaluations at a fixed rate. Each caller reads one path. */
+const beside = async (server: Server, what: string, paths: readonly string[]): Promise<Row> => {
   const load = evaluation({ ...server, tokens: [TOKEN] }, '/evaluate/v1/boolean', SIZES.flags)
-  const paths = [
-    `${FLAGS}&at=${moments.all}`,
-    `${FLAG}?at=${moments.one}`,
-    `${TOKENS}&at=${moments.tokens}`,
-    `${FLAG}?at=${moments.one}`,
-  ]
   const [alone, busy]: [number[], number[]] = [[], []]
   let read = 0
   for (let round = 0; round < 3; round++) {
     alone.push(await p99AtRate(load, RATE, SECONDS))
     const over = new AbortController()
-    const callers = paths.slice(0, CALLERS).map(async (path) => {
-      for (; !over.signal.aborted; read++) await get(server, path)
+    const callers = paths.map(async (path) => {
+      for (; !over.signal.aborted; read++) await readWhole(server, path, over.signal)
     })
     busy.push(await p99AtRate(load, RATE, SECONDS))
     over.abort()
@@ -101,14 +105,7 @@ const beside = async (server: Server, moments: Moments): Promise<Row> => {
   }
   const [a, b] = [Math.max(1, Math.min(...alone)), Math.min(...busy)]
   const note = `${b} ms, ${a} ms at ${RATE}/s; ${read} readings meanwhile`
-  return row(
-    'C8',
-    `p99 of evaluations while ${CALLERS} callers read the past without pause / while nobody does`,
-    b / a,
-    { atMost: 1.5 },
-    '',
-    note,
-  )
+  return row('C8', `p99 of evaluations while ${what} / while nobody does`, b / a, { atMost: 1.5 }, '', note)
 }
 
 /** C8, C9 and C10: the past, read from a service in a process of its own. */
@@ -119,7 +116,13 @@ export const run = () =>
     )
     const fill = (config: Config) => fillPast(config, SIZES)
     return onFilled(TOKEN, fill, async (server, moments) => [
-      await beside(server, moments),
+      await beside(server, '4 callers read the past without pause', [
+        `${FLAGS}&at=${moments.all}`,
+        `${FLAG}?at=${moments.one}`,
+        `${TOKENS}&at=${moments.tokens}`,
+        `${FLAG}?at=${moments.one}`,
+      ]),
+      await beside(server, '4 NDJSON exports run', Array<string>(4).fill('/audit/v1/events?format=ndjson')),
       ...(await readings(server, moments)),
     ])
   })

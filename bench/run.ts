@@ -27,10 +27,10 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   S9: () => import('./stack-holder.ts'),
   'S6,S7': () => import('./stack-bursts.ts'),
   'C1,C2,C6,C7': () => import('./history.ts'),
-  'C3,C4,C5': () => import('./exports.ts'),
+  'C3,C4,C5,C11': () => import('./exports.ts'),
   'C8,C9,C10': () => import('./past.ts'),
-  C11: () => import('./past-lists.ts'),
-  'C12,C13,C15': () => import('./ledger.ts'),
+  C16: () => import('./past-lists.ts'),
+  'C12,C13,C14,C15': () => import('./ledger.ts'),
   T1: () => import('./together.ts'),
 }
 
