@@ -43,12 +43,13 @@ const ALONE = [
   '--disable-component-update',
   '--disable-sync',
   `--disable-features=${DISABLED.join(',')}`,
-  // Pages of tests live so short that their scripts cost less unoptimized.
-  '--js-flags=--no-maglev --no-turbofan',
 ]
+/** Pages of tests live so short that their scripts cost less unoptimized. */
+const UNOPTIMIZED = '--js-flags=--no-maglev --no-turbofan'
 
-/** Starts a Chromium that sends no requests by itself. */
-export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: executablePath!, args: ALONE })
+/** Starts a Chromium that sends no requests by itself. `optimized`: it optimizes scripts, as browsers of users do. */
+export const launchChromium = (optimized = false): Promise<Browser> =>
+  chromium.launch({ executablePath: executablePath!, args: optimized ? ALONE : [...ALONE, UNOPTIMIZED] })
 
 /** Signs in with a client token by the request of the sign-in page. */
 export const beginSession = async (page: Page, token = TOKEN): Promise<void> => {

@@ -198,8 +198,8 @@ await t.test('after a refused action the rights are loaded again, and its contro
   const service = await seeded(t)
   const { clientToken } = await granted(service, { role: 'viewer' })
   const { page } = await openBrowser(t, service, FORCED)
-  const full = { full: true, publishable: false, places: [{ namespaceKey: '*', rights: ['*'] }] }
-  await page.route('**/auth/v1/access', (route) => route.fulfill({ json: full }), { times: 1 })
+  const more = { full: false, publishable: false, places: [{ namespaceKey: 'shop', rights: ['*'] }] }
+  await page.route('**/auth/v1/access', (route) => route.fulfill({ json: more }), { times: 1 })
   await signIn(page, '/ns/shop/flags/new', clientToken)
   await named(page, 'Mine', 'Create flag')
   await page.getByRole('alert').getByText('It needs flag.create in shop.').waitFor()
