@@ -4,6 +4,7 @@ export const refusals = {
   malformed_body: { status: 400, code: 3, sentence: 'request body is not valid JSON' },
   malformed_path: { status: 400, code: 3, sentence: 'malformed path' },
   invalid_header: { status: 400, code: 3, sentence: 'invalid header' },
+  reason_required: { status: 400, code: 3, sentence: 'a reason is required' },
   invalid_page_token: { status: 400, code: 3, sentence: 'pageToken is not valid' },
   invalid_at: { status: 400, code: 3, sentence: 'invalid field at' },
   duplicate_credential: { status: 400, code: 3, sentence: 'credential given twice' },

@@ -37,6 +37,7 @@ export const serviceSettings = (config: Config): Settings => {
     rateLimited: rate_limit.enabled,
     clientLimit: rate_limit.client,
     access: accessPolicy(config),
+    requireReason: config.authorization.require_reason,
     session: {
       domain: session.domain,
       secure: session.secure,

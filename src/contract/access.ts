@@ -20,6 +20,7 @@ export const Access = named('Access', {
   places: Type.Array(PlaceShown),
   grants: Type.Optional(Type.Array(GrantShown)),
   expiresAt: Type.Optional(Instant),
+  reasonRequired: Type.Optional(Texts),
 })
 export type Access = Shown<typeof Access>
 

@@ -7,6 +7,7 @@ import { lengthOf } from '../contract/readers/value.ts'
 import { refuse } from '../errors.ts'
 import { asOfReading } from './as-of-readings.ts'
 import type { Fingerprint } from './idempotency.ts'
+import { insistOnReason } from './required-reason.ts'
 import type { ServiceSteps, Step } from './route/pipeline.ts'
 import type { AuthServices } from './services/auth.ts'
 import type { CommandServices } from './services/commands.ts'
@@ -125,8 +126,9 @@ export const preconditions = (
     const match = ifMatch(headers)
     if (method === 'POST') exchange.idempotencyKey = idempotencyKey(headers)
     request.directives = { ...(reason !== undefined && { reason }), ...(match !== undefined && { ifMatch: match }) }
-    if (service.settings.readOnly && writes === 'unless-read-only') refuse('read_only')
-    return undefined
+    const { readOnly, requireReason } = service.settings
+    if (readOnly && writes === 'unless-read-only') refuse('read_only')
+    return reason === undefined && requireReason.length > 0 ? insistOnReason(requireReason, exchange) : undefined
   }
 
   /** The exchange of a service-account token knows its actor only later, and calls `idempotency` itself. */

@@ -25,6 +25,7 @@ const NEXT: Readonly<Record<string, string>> = {
   token_scoped: 'The token in use was created for one namespace. Use a token with access to all namespaces.',
   right_missing: 'The token in use does not have this right: rollcall whoami lists its rights.',
   grant_exceeds: 'A token can grant no more rights than it has: rollcall whoami lists the rights of the token in use.',
+  reason_required: 'Give the reason of the change: --reason TEXT',
   route_not_found:
     'The service does not have this route: check that the login method is enabled, and that the address is right.',
 }

@@ -1,5 +1,6 @@
 import { isClaim } from '../../access/claims.ts'
 import { readGrant } from '../../access/grant-text.ts'
+import { EVERYWHERE, isKey } from '../../access/grants.ts'
 import { isRight, RIGHTS } from '../../access/rights.ts'
 import { NAME } from '../../access/roles.ts'
 import { ITS_NAMESPACE, type RuledMethod } from '../../access/rules.ts'
@@ -31,6 +32,10 @@ const claim = textual('claim', {
 const team = matching(/^[^/]+\/[^/]+$/, 'must be organization/slug')
 const right = textual('right', {
   check: (written) => (isRight(written) ? undefined : `unknown right "${written}"; known rights: ${RIGHTS.join(', ')}`),
+})
+
+const reasonPlace = textual('namespace', {
+  check: (written) => (written === EVERYWHERE || isKey(written) ? undefined : 'must be the key of a namespace, or *'),
 })
 
 const rules = {
@@ -80,4 +85,9 @@ export const authorization = {
   ),
   roles: setting(map(some(right)), empty, 'Custom roles: lists of rights by name.'),
   require_role: setting(bool, false, 'Refuse new static tokens without a role or grants.'),
+  require_reason: setting(
+    list(reasonPlace),
+    [],
+    'Namespaces in which every write needs the header `Event-Reason`. `*` stands for all namespaces and the deployment.',
+  ),
 } as const

@@ -60,6 +60,8 @@ export type Guarded = {
   readonly other?: OtherRecord
   /** Right that is sufficient instead, if the query is about one namespace. */
   readonly inOne?: RightInOne
+  /** Namespace that a write changes, if it is not the one in which the right is required. */
+  readonly changes?: (params: Readonly<Record<string, string>>, body: Raw) => string
 }
 /** Right that is sufficient in the namespace that the query is about (undefined: not about exactly one). */
 export type RightInOne = { readonly right: Right; readonly namespaceIn: (asked: Query) => string | undefined }

@@ -11,6 +11,8 @@ import {
   namespaceUpdate,
   newNamespace,
 } from '../../contract/namespace.ts'
+import { member } from '../../contract/readers/input.ts'
+import type { Raw } from '../../contract/readers/value.ts'
 import { single } from '../../contract/resource.ts'
 import { refuse } from '../../errors.ts'
 import type { NamespaceDoc } from '../../projections/namespaces.ts'
@@ -67,6 +69,11 @@ const listNamespaces: Mount = (app, service) =>
       }),
   })
 
+const keyIn = (body: Raw): string => {
+  const key = member(body, 'key')
+  return typeof key === 'string' ? key : ''
+}
+
 const createNamespace: Mount = (app, service) => {
   const { execute, flagStore } = service
   const { respondWith } = namespaceWriter(service)
@@ -74,7 +81,12 @@ const createNamespace: Mount = (app, service) => {
     method: 'POST',
     url: '/api/v1/namespaces',
     ...ordinary,
-    access: { credential: 'management', namespace: 'none', right: 'namespace.create' },
+    access: {
+      credential: 'management',
+      namespace: 'none',
+      right: 'namespace.create',
+      changes: (_, body) => keyIn(body),
+    },
     tag,
     summary: 'Create a namespace.',
     writes: 'unless-read-only',
@@ -148,7 +160,12 @@ const deleteNamespace: Mount = (app, service) => {
     method: 'DELETE',
     url: NAMESPACE,
     ...ordinary,
-    access: { credential: 'management', namespace: 'none', right: 'namespace.delete' },
+    access: {
+      credential: 'management',
+      namespace: 'none',
+      right: 'namespace.delete',
+      changes: ({ namespaceKey }) => namespaceKey!,
+    },
     tag,
     summary:
       'Delete a namespace. With force=true its flags and segments are deleted too; otherwise it must have no flags.',

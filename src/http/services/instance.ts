@@ -13,6 +13,8 @@ export type Settings = {
   readonly clientLimit: number
   /** Roles, and rules for logins and exchanges. */
   readonly access: AccessPolicy
+  /** Namespaces in which writes need a reason, `*` for all and the deployment. */
+  readonly requireReason: readonly string[]
   readonly session: {
     readonly domain: string | undefined
     readonly secure: boolean

@@ -38,7 +38,16 @@ const shown = (doc: TokenDoc): Access => {
   }
 }
 
-const getAccess: Mount = (app, { log }) =>
+/** Namespaces of the setting in which the caller has a right. */
+const reasonsRequired = ({ places }: Access, required: readonly string[]): Pick<Access, 'reasonRequired'> => {
+  const held = places.map(({ namespaceKey }) => namespaceKey)
+  const shown = held.includes(EVERYWHERE)
+    ? required
+    : required.filter((key) => key === EVERYWHERE || held.includes(key))
+  return shown.length === 0 ? {} : { reasonRequired: [...shown] }
+}
+
+const getAccess: Mount = (app, { log, settings }) =>
   route(app, {
     method: 'GET',
     url: '/auth/v1/access',
@@ -47,9 +56,9 @@ const getAccess: Mount = (app, { log }) =>
     summary: 'Get the rights of the token in use, by namespace.',
     answer: Access,
     run: async ({ caller: { actor } }) => {
-      if (actor.id === undefined) return { body: fullAccess }
-      const row = readable(await rowNow(log, tokens, actor.id))
-      return { body: row?.doc ? shown(row.doc) : refuse('credential_invalid') }
+      const row = actor.id === undefined ? undefined : readable(await rowNow(log, tokens, actor.id))
+      const access = actor.id === undefined ? fullAccess : row?.doc ? shown(row.doc) : refuse('credential_invalid')
+      return { body: { ...access, ...reasonsRequired(access, settings.requireReason) } }
     },
   })
 
