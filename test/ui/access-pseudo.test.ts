@@ -16,6 +16,7 @@ const paths = [
   '/ns/default/flags/search-ranking',
   '/ns/default/segments/staff',
   '/ns/default/evaluate?flag=new-checkout&entity=user-42&c.plan=pro',
+  '/history/compare',
   '/settings/tokens',
   '/settings/sessions',
   '/settings/namespaces',

@@ -1,11 +1,12 @@
 import { ChevronLeftIcon, ChevronRightIcon } from '@primer/octicons-react'
 import { useNavigate } from '@tanstack/react-router'
+import { EVERY } from '../api/access.ts'
 import { streamOf, type Thing, toRestored } from '../links.ts'
 import { useOpenThing } from '../open-thing.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { Safe } from '../parts/feedback/safe.tsx'
 import { restoringRights } from '../parts/restore-link.tsx'
-import { useWhyNot } from '../why-not.ts'
+import { useMissing, useWhyNot } from '../why-not.ts'
 import { past } from '../words/past.ts'
 import { restore } from '../words/restore.ts'
 import { useStep } from './step.ts'
@@ -14,13 +15,16 @@ import { useStep } from './step.ts'
 const OfThing = ({ thing, moment }: { readonly thing: Thing; readonly moment: string }) => {
   const navigate = useNavigate()
   const why = useWhyNot(undefined, ...restoringRights(thing))
+  const whyAlone = useMissing()({ right: 'audit.read', namespaceKey: EVERY })
   const compare = { stream: streamOf(thing), a: moment, at: undefined } as { readonly stream: string }
   return (
     <>
       <Button why={why} onClick={() => void navigate(toRestored(thing, moment))}>
         {restore.action}
       </Button>
-      <Button onClick={() => void navigate({ to: '/history/compare', search: compare })}>{restore.compare}</Button>
+      <Button why={whyAlone} onClick={() => void navigate({ to: '/history/compare', search: compare })}>
+        {restore.compare}
+      </Button>
     </>
   )
 }

@@ -2,7 +2,7 @@ import { CheckIcon, XIcon } from '@primer/octicons-react'
 import { type FormEvent, useId, useState } from 'react'
 import { type Failure, isFailure } from '../../api/failure.ts'
 import { matchSegment, type SegmentMatch } from '../../api/segments.ts'
-import { SubmitButton } from '../../parts/button.tsx'
+import { Button } from '../../parts/button.tsx'
 import { FailureAlert } from '../../parts/feedback/alert.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { useFocusFirstWrong } from '../../parts/feedback/wrong.ts'
@@ -94,9 +94,9 @@ export const TryIt = ({
           onChange={(part) => setForm((before) => ({ ...before, ...part }))}
         />
         <div>
-          <SubmitButton why={why} busy={busy ? words.tryIt.sending : undefined}>
+          <Button type="submit" why={why} busy={busy ? words.tryIt.sending : undefined}>
             {words.tryIt.submit}
-          </SubmitButton>
+          </Button>
         </div>
       </form>
       {trial && trial.of === body && <Result said={trial.said} draft={draft} />}
