@@ -24,6 +24,8 @@ export const Authentication = named('Authentication', {
   status: Type.Enum(['ACTIVE', 'EXPIRED', 'DELETED']),
   deletedAt: Type.Optional(Instant),
   issuedBy: Type.Optional(Id),
+  /** Last four characters of a static token. */
+  ending: Type.Optional(Text),
   /** Grants by namespace; absent: the default access without grants. */
   grants: Type.Optional(Type.Array(GrantShown)),
   /** Hour of the last use. */

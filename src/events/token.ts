@@ -20,6 +20,12 @@ const issued = {
       '`<id of the pepper>.2.<HMAC-SHA-256 of the 32 bytes of SHA-256, in base64url>`',
     ),
   ),
+  ending: Type.Optional(
+    word(
+      'Last four characters of the secret of a static token, by which its owner can recognize it. Absent for other methods, for a secret that was given, and if an earlier version issued the token.',
+      '4 characters',
+    ),
+  ),
   method: oneOf('Method of issue.', METHODS),
   issuedAt: time('Time of issue.'),
   expiresAt: Type.Optional(expiresAt),

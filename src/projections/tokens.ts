@@ -16,6 +16,8 @@ export type TokenDoc = {
   readonly digest: string
   /** Keyed digest of the SHA-256 of the secret; absent: issued by a version without fingerprints. */
   readonly fingerprint?: string
+  /** Last four characters of the secret of a static token. */
+  readonly ending?: string
   readonly method: Method
   readonly createdAt: string
   readonly updatedAt: string
@@ -73,6 +75,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At
     id,
     digest,
     fingerprint,
+    ending,
     method,
     attributes,
     metadata,
@@ -99,6 +102,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At
     began: Number(position),
   }
   if (fingerprint !== undefined) doc.fingerprint = fingerprint
+  if (ending !== undefined) doc.ending = ending
   if (expiresAt !== undefined) doc.expiresAt = expiresAt
   if (namespace !== undefined) doc.namespace = namespace
   if (provider !== undefined) doc.provider = provider
@@ -136,7 +140,7 @@ const narrowed = (
 /** Read model of the tokens, including deleted ones. */
 export const tokens: Projection<TokenDoc, TokenEvent> = {
   name: 'tokens',
-  version: 9,
+  version: 10,
   fields,
   indexes,
   category: 'token',

@@ -23,6 +23,10 @@ await t.test('a token record has the id of its creator, and lists can be filtere
   const second = await makeToken(service, 'second', first.clientToken)
   const exchanged = await request<Issued>('POST', EXCHANGE, { service_account_token: await cluster.token() }, open)
 
+  t.equal(first.authentication.ending, first.clientToken.slice(-4))
+  t.equal((await self(first.clientToken)).ending, first.clientToken.slice(-4))
+  for (const { ending } of [login.authentication, exchanged.json.authentication, await self(service.token)])
+    t.equal(ending, undefined, 'kept of created static tokens only')
   t.equal(first.authentication.issuedBy, login.authentication.id)
   t.equal((await self(second.clientToken)).issuedBy, first.authentication.id)
   t.equal(

@@ -108,6 +108,7 @@ export type Authentication = {
   readonly updatedAt: string
   readonly deletedAt?: string
   readonly issuedBy?: string
+  readonly ending?: string
   readonly metadata: Readonly<Record<string, string>>
 }
 export type Problem = {

@@ -108,7 +108,7 @@ await t.test('users with rights in some namespaces see the tokens of these names
   page.on('response', (answer) => void (answer.status() === 403 && refused.push(answer.url())))
   await signIn(page, path, one.clientToken)
   await page.getByRole('heading', { name: 'Static Tokens 1', level: 1 }).waitFor()
-  t.strictSame(await page.getByRole('rowheader').allInnerTexts(), ['of shop'])
+  t.strictSame(await page.getByRole('rowheader').getByRole('link').allInnerTexts(), ['of shop'])
   await page.getByText('You see the tokens that are bound to this namespace.').waitFor()
   t.strictSame(
     await page.getByRole('main').getByRole('combobox', { name: 'Namespace' }).locator('option').allInnerTexts(),

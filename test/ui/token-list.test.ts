@@ -14,7 +14,7 @@ const make = async ({ request }: Started, body: object) =>
 const rowsOf = async (page: Page): Promise<readonly string[]> => {
   await page.getByRole('rowheader').first().waitFor()
   await page.locator('[aria-busy=true]').waitFor({ state: 'hidden' })
-  return page.getByRole('rowheader').allTextContents()
+  return page.getByRole('rowheader').getByRole('link').allTextContents()
 }
 
 /** Returns every row of the list, page by page. */
@@ -26,7 +26,7 @@ const walked = async (page: Page): Promise<readonly string[]> => {
     const next = page.getByRole('navigation', { name: 'Pages' }).getByRole('button', { name: 'Next page' })
     if (!(await next.isVisible())) return seen
     await next.click()
-    await page.getByRole('rowheader', { name: rows[0]!, exact: true }).waitFor({ state: 'hidden' })
+    await page.getByRole('link', { name: rows[0]!, exact: true }).waitFor({ state: 'hidden' })
   }
 }
 

@@ -24,11 +24,17 @@ type Issued = DataOf<TokenEvent, 'TokenIssued'>
  * Token to issue: the data of its event without the fields added at issue. `id` and `clientToken` are set only if they
  * exist already.
  */
-export type TokenGrant = Omit<Issued, 'id' | 'digest' | 'fingerprint' | 'issuedAt' | 'issuedBy' | 'metadata'> & {
+export type TokenGrant = Omit<
+  Issued,
+  'id' | 'digest' | 'fingerprint' | 'ending' | 'issuedAt' | 'issuedBy' | 'metadata'
+> & {
   readonly metadata?: Issued['metadata']
   readonly id?: string
   readonly clientToken?: string | undefined
 }
+
+/** Number of last characters of a static token that its record shows. */
+const ENDING = 4
 
 const newToken = unwritten(token)
 
@@ -63,6 +69,8 @@ export const issueToken = async ({ execute, applied, digests, now }: Issuer, gra
     ...rest,
     id,
     ...digests(clientToken),
+    // A secret that was given may be short, so none of it is kept.
+    ...(grant.method === 'token' && grant.clientToken === undefined && { ending: clientToken.slice(-ENDING) }),
     issuedAt: at.toISOString(),
     metadata,
     ...(actor.id !== undefined && { issuedBy: actor.id }),

@@ -49,6 +49,7 @@ export const presentAuthentication = async (
     status: statusOf(doc, now),
     ...(doc.deletedAt === undefined ? {} : { deletedAt: short(doc.deletedAt) }),
     ...(doc.issuedBy === undefined ? {} : { issuedBy: doc.issuedBy }),
+    ...(doc.ending === undefined ? {} : { ending: doc.ending }),
     ...grantsShown(doc),
     ...(lastUsedAt === undefined ? {} : { lastUsedAt: short(lastUsedAt) }),
   }

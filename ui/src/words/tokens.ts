@@ -63,6 +63,7 @@ export const tokens = {
   nobody: 'Not known',
   ender: 'Removed by',
   because: (reason: string) => `“${reason}”`,
+  endsWith: 'Ends with',
   ending: (ending: string) => `…${ending}`,
   description: 'Description',
   id: 'Id',

@@ -72,9 +72,12 @@ export const columnsOf = (rows: readonly Authentication[], zone: string, selecti
       head: words.columns.token,
       sort: 'name',
       cell: (row) => (
-        <Link to="/settings/tokens/$id" params={{ id: row.id }}>
-          <Safe text={nameOf(row)} />
-        </Link>
+        <>
+          <Link to="/settings/tokens/$id" params={{ id: row.id }}>
+            <Safe text={nameOf(row)} />
+          </Link>
+          {row.ending !== undefined && <code className="key">{words.ending(row.ending)}</code>}
+        </>
       ),
     },
     {

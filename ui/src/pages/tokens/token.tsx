@@ -37,6 +37,11 @@ const Facts = ({ record }: { readonly record: Authentication }) => {
         </Fact>
       )}
       <MakerAndEnder record={record} />
+      {record.ending !== undefined && (
+        <Fact name={words.endsWith}>
+          <code>{words.ending(record.ending)}</code>
+        </Fact>
+      )}
       <Fact name={words.id}>
         <code>{record.id}</code>
       </Fact>
