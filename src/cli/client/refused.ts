@@ -17,6 +17,7 @@ const REASONS: Readonly<Record<string, keyof typeof EXIT>> = {
   rank_taken: 'conflict',
   in_use: 'conflict',
   not_empty: 'conflict',
+  reason_required: 'usage',
 }
 const NEXT: Readonly<Record<string, string>> = {
   credential_missing: 'Set a token: ROLLCALL_TOKEN, --token-file PATH, or the file ~/.config/rollcall/token.',

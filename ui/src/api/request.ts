@@ -55,6 +55,8 @@ const refusalOf = async (answer: Response, isSignIn = false): Promise<Failure> =
   if (answer.status === 401 && !isSignIn) onUnauthorized()
   if (answer.status === 403) onForbidden()
   const failure = await failureOf(answer)
+  // The cached access also lists the namespaces that need a reason.
+  if (failure.reason === 'reason_required') onForbidden()
   noteReach(failure.reason === 'auth_stale' ? 'stale' : 'reached')
   return failure
 }

@@ -1,6 +1,7 @@
 import { useState } from 'react'
+import { EVERY } from '../api/access.ts'
 import { Failure } from '../api/failure.ts'
-import { type Authentication, deletion } from '../api/tokens.ts'
+import { type Authentication, boundTo, deletion } from '../api/tokens.ts'
 import { useWrites } from '../api/write.ts'
 import { identityOf } from '../identity.ts'
 import { signedOutHere, useSession } from '../session.tsx'
@@ -11,6 +12,7 @@ import { Actions, Ask, Dialog, useWayBack, type WayBack } from './feedback/dialo
 import { Safe } from './feedback/safe.tsx'
 import { useSay } from './feedback/status.tsx'
 import { TextField } from './fields/field.tsx'
+import { useReason } from './fields/use-reason.ts'
 import { LastUsed } from './last-used.tsx'
 
 /** Texts of the removal of records of one kind. */
@@ -109,6 +111,8 @@ export const RemoveRecords = ({
 }) => {
   const { authentication } = useSession()
   const [reason, setReason] = useState('')
+  const [wrong, setWrong] = useState<string | undefined>()
+  const { field, flawOf } = useReason(...records.map((record) => boundTo(record) ?? EVERY))
   const [results, setResults] = useState<readonly Result[]>([])
   const { remove, sending } = useDeletion(authentication?.id, words.ownLast)
   const say = useSay()
@@ -119,6 +123,9 @@ export const RemoveRecords = ({
   const own = records.some(({ id }) => id === authentication?.id)
 
   const submit = async () => {
+    const flaw = flawOf(reason).reason
+    setWrong(flaw)
+    if (flaw !== undefined) return
     const now = await remove(left, reason)
     if (!now) return
     const all = [...results.filter(({ failure }) => !failure), ...now]
@@ -145,7 +152,7 @@ export const RemoveRecords = ({
       )}
       {own && <p className="notice">{words.own}</p>}
       {failed[0]?.failure && <FailureAlert title={words.failed} failure={failed[0].failure} write />}
-      <TextField label={common.reason} hint={common.reasonHint} value={reason} onChange={setReason} />
+      <TextField {...field} value={reason} wrong={wrong} onChange={setReason} />
       <Actions>
         <Button onClick={ways.onClose}>{common.cancel}</Button>
         <Button look="danger solid" busy={sending ? words.sending : undefined} onClick={ways.onSubmit}>

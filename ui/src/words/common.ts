@@ -37,6 +37,8 @@ export const common = {
   reload: 'Reload',
   reason: 'Reason',
   reasonHint: 'Kept in the history. Optional.',
+  reasonRequired: 'Kept in the history. Required here.',
+  reasonMissing: 'Give a reason.',
   copied: 'Copied.',
   notCopied: (thing: string) => `Not copied. The ${thing} is selected: press Ctrl+C.`,
   request: (id: string) => `Request ${id}`,

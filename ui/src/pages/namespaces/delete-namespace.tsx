@@ -45,6 +45,7 @@ export const DeleteNamespace = ({
   return (
     <Remove
       key={String(full)}
+      namespace={key}
       title={full ? words.remove.titleWithFlags(key, flags) : words.remove.title(key)}
       words={{ submit: full ? words.remove.submitAll : words.remove.submit, failed: words.remove.failed }}
       confirm={full ? { label: words.remove.confirm(flags), text: key } : undefined}

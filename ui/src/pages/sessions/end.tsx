@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
+import { EVERY } from '../../api/access.ts'
 import type { Failure } from '../../api/failure.ts'
 import { keys } from '../../api/keys.ts'
 import { type Authentication, countSessions, deletion, revocation } from '../../api/tokens.ts'
@@ -11,6 +12,7 @@ import { Actions, Ask } from '../../parts/feedback/dialog.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { useSay } from '../../parts/feedback/status.tsx'
 import { TextField } from '../../parts/fields/field.tsx'
+import { useReason } from '../../parts/fields/use-reason.ts'
 import { signedOutHere, useSession } from '../../session.tsx'
 import { common } from '../../words/common.ts'
 import { sessions } from '../../words/sessions.ts'
@@ -35,9 +37,14 @@ type Question = {
 const EndAsk = ({ title, name, own, failed, submit, write, done, onClose }: Question) => {
   const [reason, setReason] = useState('')
   const [failure, setFailure] = useState<Failure | undefined>()
+  const [wrong, setWrong] = useState<string | undefined>()
+  const { field, flawOf } = useReason(EVERY)
   const { send, sending } = useWrite()
   const say = useSay()
   const end = async () => {
+    const flaw = flawOf(reason).reason
+    setWrong(flaw)
+    if (flaw !== undefined) return
     const order = write(reason)
     // Invalidate nothing, because the own session is no longer valid.
     const outcome = await send<{ readonly revoked?: number }>(own ? { ...order, stale: [] } : order)
@@ -54,7 +61,7 @@ const EndAsk = ({ title, name, own, failed, submit, write, done, onClose }: Ques
       </p>
       {own && <p className="notice">{words.own}</p>}
       {failure && <FailureAlert title={failed} failure={failure} write />}
-      <TextField label={common.reason} hint={common.reasonHint} value={reason} onChange={setReason} />
+      <TextField {...field} value={reason} wrong={wrong} onChange={setReason} />
       <Actions>
         <Button onClick={onClose}>{common.cancel}</Button>
         <Button look="danger solid" busy={sending ? words.sending : undefined} onClick={() => void end()}>

@@ -46,14 +46,13 @@ const accessFlaws = ({ scope, namespace, role, places }: Draft): Wrong => {
 
 /** Validation errors of the draft. */
 export const flawsOf = (draft: Draft): Wrong => {
-  const { name, description, expiry, reason } = draft
+  const { name, description, expiry } = draft
   const { wrong } = expiryOf(expiry)
   return {
     ...(name.trim() === '' ? { name: fields.nameEmpty(tokens.thing) } : tooLong('name', name, 255)),
     ...tooLong('description', description, 1024),
     ...(wrong !== undefined && { expiry: wrong }),
     ...accessFlaws(draft),
-    ...tooLong('reason', reason, 500),
   }
 }
 
@@ -66,6 +65,12 @@ const accessOf = ({ scope, namespace, role, places, everywhere }: Draft): Partia
       ],
     }
   return { ...(scope === 'one' && { namespaceKey: namespace }), ...(role !== FULL && { role }) }
+}
+
+/** Namespaces that the token can reach by name; `*` for all. */
+export const namespacesOf = (draft: Draft): readonly string[] => {
+  const { namespaceKey, grants } = accessOf(draft)
+  return grants ? grants.map((grant) => grant.namespaceKey) : [namespaceKey ?? EVERY]
 }
 
 /** Body of the request (api.md §5.4 A7). */

@@ -10,13 +10,14 @@ import { FailureAlert } from '../../parts/feedback/alert.tsx'
 import { Actions, Dialog } from '../../parts/feedback/dialog.tsx'
 import { useFocusFirstWrong } from '../../parts/feedback/wrong.ts'
 import { TextArea, TextField } from '../../parts/fields/field.tsx'
+import { useReason } from '../../parts/fields/use-reason.ts'
 import { useSettled } from '../../parts/lists/settled.ts'
 import { LoadFailed, Loading } from '../../parts/lists/states.tsx'
 import { common } from '../../words/common.ts'
 import { tokens as words } from '../../words/tokens.ts'
 import { Expiration, firstChoice } from './expiration.tsx'
 import { AccessFields, boundPlaces, freshPlace } from './new-token-access.tsx'
-import { bodyOf, type Draft, flawsOf, refusedFields, type Wrong } from './new-token-draft.ts'
+import { bodyOf, type Draft, flawsOf, namespacesOf, refusedFields, type Wrong } from './new-token-draft.ts'
 import { LostToken, Reveal } from './reveal.tsx'
 
 const { form } = words
@@ -70,12 +71,13 @@ const Form = ({ access, roles, onClose, onMade }: Known & { readonly onMade: (ma
   const [failure, setFailure] = useState<Failure | undefined>()
   const { send, sending } = useWrite()
   const focusWrong = useFocusFirstWrong()
+  const { field, flawOf } = useReason(...namespacesOf(draft))
   const taken = useIsTaken(draft.name, draft.namespace, access)
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }))
 
   const submit = async (event: FormEvent) => {
     event.preventDefault()
-    const flaws = flawsOf(draft)
+    const flaws = { ...flawsOf(draft), ...flawOf(draft.reason) }
     setWrong(flaws)
     setFailure(undefined)
     if (Object.keys(flaws).length > 0) return focusWrong()
@@ -108,13 +110,7 @@ const Form = ({ access, roles, onClose, onMade }: Known & { readonly onMade: (ma
       />
       <Expiration chosen={draft.expiry} wrong={wrong['expiry']} onChange={(expiry) => change({ expiry })} />
       <AccessFields draft={draft} wrong={wrong} access={access} roles={roles} onChange={change} />
-      <TextField
-        label={common.reason}
-        hint={common.reasonHint}
-        value={draft.reason}
-        wrong={wrong['reason']}
-        onChange={(reason) => change({ reason })}
-      />
+      <TextField {...field} value={draft.reason} wrong={wrong['reason']} onChange={(reason) => change({ reason })} />
       <Actions>
         <Button onClick={onClose}>{common.cancel}</Button>
         <Button type="submit" look="primary" busy={sending ? words.creating : undefined}>

@@ -11,11 +11,11 @@ import { NotThere } from '../feedback/not-there.tsx'
 import { Safe } from '../feedback/safe.tsx'
 import { useSay } from '../feedback/status.tsx'
 import { TextField } from '../fields/field.tsx'
+import { useReason } from '../fields/use-reason.ts'
 import { LoadFailed, Loading } from '../lists/states.tsx'
 import { PageHead } from '../page.tsx'
 import { useMomentWords } from './restored-notice.tsx'
 import { usePastState } from './restoring.tsx'
-import { tooLong } from './rules.ts'
 
 const words = restore.again
 
@@ -51,7 +51,8 @@ const Form = ({
   const say = useSay()
   const [reason, setReason] = useState(begun)
   const [failure, setFailure] = useState<Failure | undefined>()
-  const wrong = tooLong('reason', reason, 500).reason
+  const { field, flawOf } = useReason(namespace)
+  const wrong = flawOf(reason).reason
   const why = useWhyNot(undefined, { right: `${thing}.create`, namespaceKey: namespace })
   const submit = async (event: FormEvent) => {
     event.preventDefault()
@@ -72,7 +73,7 @@ const Form = ({
           <li>{first}</li>
           <li>{words.second}</li>
         </ol>
-        <TextField label={common.reason} hint={common.reasonHint} value={reason} wrong={wrong} onChange={setReason} />
+        <TextField {...field} value={reason} wrong={wrong} onChange={setReason} />
         <div className="bar">
           <SubmitButton why={why} busy={sending ? words.sending : undefined}>
             {words.submit(thing)}

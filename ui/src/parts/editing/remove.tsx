@@ -9,12 +9,13 @@ import { Actions, Ask, type WayBack } from '../feedback/dialog.tsx'
 import { Safe } from '../feedback/safe.tsx'
 import { useFocusFirstWrong } from '../feedback/wrong.ts'
 import { TextField } from '../fields/field.tsx'
-import { tooLong } from './rules.ts'
+import { useAddressedNamespace, useReason } from '../fields/use-reason.ts'
 
 /** Confirmation dialog that deletes a resource at the revision that was shown. */
 export const Remove = ({
   title,
   words,
+  namespace,
   confirm,
   writeOf,
   onRefused = () => false,
@@ -25,6 +26,8 @@ export const Remove = ({
 }: {
   readonly title: string
   readonly words: { readonly submit: string; readonly failed: string }
+  /** Namespace of the resource, if the address of the page does not name it. */
+  readonly namespace?: string
   /** Text that the user must type to confirm, and the label of its field. */
   readonly confirm?: { readonly label: string; readonly text: string } | undefined
   readonly writeOf: (reason: string) => Write
@@ -42,12 +45,14 @@ export const Remove = ({
   const [failure, setFailure] = useState<Failure | undefined>()
   const { send, sending } = useWrite()
   const focusWrong = useFocusFirstWrong()
+  const addressed = useAddressedNamespace()
+  const { field, flawOf } = useReason(namespace ?? addressed)
 
   const submit = async (event: FormEvent) => {
     event.preventDefault()
     const flaws = {
       ...(confirm && typed !== confirm.text && { typed: removal.wrong(confirm.text) }),
-      ...tooLong('reason', reason, 500),
+      ...flawOf(reason),
     }
     setWrong(flaws)
     setFailure(undefined)
@@ -70,13 +75,7 @@ export const Remove = ({
           />
         )}
         {confirm && <TextField label={confirm.label} mono value={typed} wrong={wrong.typed} onChange={setTyped} />}
-        <TextField
-          label={common.reason}
-          hint={common.reasonHint}
-          value={reason}
-          wrong={wrong.reason}
-          onChange={setReason}
-        />
+        <TextField {...field} value={reason} wrong={wrong.reason} onChange={setReason} />
         <Actions>
           <Button onClick={onClose}>{common.cancel}</Button>
           <Button type="submit" look="danger solid" busy={sending ? removal.sending : undefined}>

@@ -1,13 +1,13 @@
 import { type ReactNode, useState } from 'react'
 import type { Failure } from '../../api/failure.ts'
-import { common, states } from '../../words/common.ts'
+import { states } from '../../words/common.ts'
 import { pending } from '../../words/pending.ts'
 import { Button, SubmitButton } from '../button.tsx'
 import { FailureAlert } from '../feedback/alert.tsx'
 import { Actions, Dialog } from '../feedback/dialog.tsx'
 import { TextField } from '../fields/field.tsx'
+import { useAddressedNamespace, useReason } from '../fields/use-reason.ts'
 import { type Change, ChangeLines } from './change-lines.tsx'
-import { tooLong } from './rules.ts'
 
 /** Dialog that lists all changes before they are saved, and asks for a reason. */
 export const Review = ({
@@ -33,8 +33,9 @@ export const Review = ({
 }) => {
   const [reason, setReason] = useState(begun)
   const [wrong, setWrong] = useState<string | undefined>()
+  const { field, flawOf } = useReason(useAddressedNamespace())
   const save = () => {
-    const { reason: flaw } = tooLong('reason', reason, 500)
+    const { reason: flaw } = flawOf(reason)
     setWrong(flaw)
     if (flaw === undefined && why === undefined) onSave(reason)
   }
@@ -51,7 +52,13 @@ export const Review = ({
         {failure && <FailureAlert title={states.nothingSaved} failure={failure} write />}
         <ChangeLines name={pending.changes} changes={changes} />
         {children}
-        <TextField label={common.reason} hint={pending.reasonHint} value={reason} wrong={wrong} onChange={setReason} />
+        <TextField
+          {...field}
+          {...(!field.required && { hint: pending.reasonHint })}
+          value={reason}
+          wrong={wrong}
+          onChange={setReason}
+        />
         <Actions>
           <Button onClick={onClose}>{pending.keepEditing}</Button>
           <SubmitButton why={why} busy={sending ? pending.saving : undefined}>

@@ -45,6 +45,7 @@ type TextFieldProps = Common & {
   readonly autoComplete?: string
   readonly placeholder?: string
   readonly readOnly?: boolean
+  readonly required?: boolean
 }
 
 /** Text input with label, hint and validation error. */

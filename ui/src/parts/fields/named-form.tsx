@@ -1,11 +1,12 @@
 import { type FormEvent, useState } from 'react'
 import type { Failure } from '../../api/failure.ts'
 import { useWrite, type Write } from '../../api/write.ts'
-import { common, fields } from '../../words/common.ts'
+import { fields } from '../../words/common.ts'
 import { tooLong } from '../editing/rules.ts'
 import { useFocusFirstWrong } from '../feedback/wrong.ts'
 import { TextArea, TextField } from './field.tsx'
 import { isKey, keyOf } from './key.ts'
+import { useAddressedNamespace, useReason } from './use-reason.ts'
 
 type Draft = {
   readonly name: string
@@ -28,7 +29,6 @@ const flawsOf = (thing: string, draft: Draft): Wrong => {
     ...(draft.name.trim() === '' ? { name: fields.nameEmpty(thing) } : tooLong('name', draft.name, 255)),
     ...keyFlaw,
     ...tooLong('description', draft.description, 10_000),
-    ...tooLong('reason', draft.reason, 500),
   }
 }
 
@@ -46,12 +46,15 @@ export const useNamedForm = (thing: string, taken: string, begun?: Named) => {
   const { send, sending } = useWrite()
   const focusWrong = useFocusFirstWrong()
   const { name, description, reason } = draft
+  const addressed = useAddressedNamespace()
+  // A namespace is created and changed in itself.
+  const { field, flawOf } = useReason(addressed === '' ? shownKey(draft) : addressed)
   const named: Named = { key: shownKey(draft), name: name.trim(), description }
 
   /** Submits the form if it is valid. Errors, also those of the service, are shown at their fields. */
   const submit = async <A,>(event: FormEvent, writeOf: (named: Named, reason: string) => Write) => {
     event.preventDefault()
-    const flaws = flawsOf(thing, draft)
+    const flaws = { ...flawsOf(thing, draft), ...flawOf(draft.reason) }
     setWrong(flaws)
     setFailure(undefined)
     if (Object.keys(flaws).length > 0) return focusWrong()
@@ -69,6 +72,7 @@ export const useNamedForm = (thing: string, taken: string, begun?: Named) => {
     wrong,
     failure,
     sending,
+    reasonField: field,
     submit,
     change: (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part })),
     /** Clears a failure that is shown elsewhere. */
@@ -76,6 +80,7 @@ export const useNamedForm = (thing: string, taken: string, begun?: Named) => {
   }
 }
 type Form = Pick<ReturnType<typeof useNamedForm>, 'draft' | 'wrong' | 'change'>
+type FormWithReason = Form & Pick<ReturnType<typeof useNamedForm>, 'reasonField'>
 
 /**
  * Fields for name, key and description. The key follows the name until it is edited, and cannot change after creation.
@@ -119,12 +124,6 @@ export const NamedFields = ({
 )
 
 /** Field for the reason of a creation or change, kept in the history. */
-export const ReasonField = ({ form: { draft, wrong, change } }: { readonly form: Form }) => (
-  <TextField
-    label={common.reason}
-    hint={common.reasonHint}
-    value={draft.reason}
-    wrong={wrong.reason}
-    onChange={(reason) => change({ reason })}
-  />
+export const ReasonField = ({ form: { draft, wrong, change, reasonField } }: { readonly form: FormWithReason }) => (
+  <TextField {...reasonField} value={draft.reason} wrong={wrong.reason} onChange={(reason) => change({ reason })} />
 )
