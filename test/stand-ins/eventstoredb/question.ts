@@ -19,8 +19,9 @@ export const event = (
 ): EventData => jsonEvent({ id, type, data })
 export const events = (count: number, make: (n: number) => EventData = () => event()): EventData[] =>
   Array.from({ length: count }, (_, n) => make(n))
+/** A client that waits for a slow machine: large appends take more than the 10 s that are its default. */
 export const client = (url: string, extra = ''): EventStoreDBClient =>
-  EventStoreDBClient.connectionString(`${url}${extra}`)
+  EventStoreDBClient.connectionString(`${url}&defaultDeadline=120000${extra}`)
 
 export const normal = (text: string): string =>
   text
