@@ -20,6 +20,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'projections/',
     'ui/bundle',
     'ui/code',
+    'ui/integrity-tree',
     'ui/theme',
     'auth/bulkhead',
     'auth/email-rule',
