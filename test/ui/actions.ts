@@ -111,6 +111,36 @@ const ofTokens = (namespaceKey: string): readonly Action[] => [
   },
 ]
 
+/** Searches, each a dialog. */
+const searches: readonly Action[] = [
+  {
+    right: 'audit.read',
+    namespaceKey: '*',
+    path: '/settings/tokens',
+    control: (page) => button(page, 'Find a token'),
+    then: async (page) => {
+      const dialog = page.getByRole('dialog', { name: 'Find a token' })
+      await dialog.getByLabel('Client token').fill('of another system')
+      await button(dialog, 'Find').click()
+      await dialog.getByText('No token of Rollcall has this value.').waitFor()
+      await button(dialog, 'Close').click()
+    },
+  },
+  {
+    right: 'token.read',
+    namespaceKey: '*',
+    path: '/settings/sessions',
+    control: (page) => button(page, 'Find a person'),
+    then: async (page) => {
+      const dialog = page.getByRole('dialog', { name: 'Find a person' })
+      await dialog.getByRole('textbox', { name: 'E-mail address or login name' }).fill('ada@example.com')
+      await button(dialog, 'Find sessions').click()
+      await dialog.getByText('No session found among 0 live sessions.').waitFor()
+      await button(dialog, 'Close').click()
+    },
+  },
+]
+
 const evaluation = (namespaceKey: string): Action => ({
   right: 'flag.evaluate',
   namespaceKey,
@@ -132,6 +162,7 @@ export const actions: readonly Action[] = [
     ...ofThing('segment', ns, 'Add constraint'),
     evaluation(ns),
   ]),
+  ...searches,
   ...ofTokens('shop'),
   ...ofNamespaces,
 ]

@@ -141,8 +141,12 @@ for (const [who, { asked, sections }] of Object.entries(people))
     t.strictSame(refused, [], 'no control that could be pressed was refused')
   })
 
+let started: Promise<Started> | undefined
+/** Returns a service that no test changes. */
+const unchanged = (): Promise<Started> => (started ??= seeded(t))
+
 await t.test('the choice of a past moment is offered only to users with the right to it', { skip }, async (t) => {
-  const service = await seeded(t)
+  const service = await unchanged()
   const rights = ['flag.read', 'namespace.read', 'self.use']
   const { clientToken } = await granted(service, { grants: [{ rights, namespaceKey: '*' }] })
   const { page } = await openBrowser(t, service, FORCED)
@@ -171,7 +175,7 @@ await t.test('the page explains why sessions cannot be ended', { skip }, async (
 })
 
 await t.test('a form that is opened by its address shows the missing right and sends nothing', { skip }, async (t) => {
-  const service = await seeded(t)
+  const service = await unchanged()
   const { clientToken } = await granted(service, { role: 'viewer' })
   const { page } = await openBrowser(t, service, FORCED)
   const sent: string[] = []
@@ -195,7 +199,7 @@ await t.test('a form that is opened by its address shows the missing right and s
 })
 
 await t.test('after a refused action the rights are loaded again, and its control is disabled', { skip }, async (t) => {
-  const service = await seeded(t)
+  const service = await unchanged()
   const { clientToken } = await granted(service, { role: 'viewer' })
   const { page } = await openBrowser(t, service, FORCED)
   const more = { full: false, publishable: false, places: [{ namespaceKey: 'shop', rights: ['*'] }] }
@@ -218,7 +222,7 @@ await t.test('after a refused action the rights are loaded again, and its contro
 })
 
 await t.test('the account menu shows the rights of the user', { skip }, async (t) => {
-  const service = await seeded(t)
+  const service = await unchanged()
   const grants = [
     { role: 'editor', namespaceKey: 'shop' },
     { role: 'viewer', namespaceKey: 'till' },

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { granted, withNamespaces } from '../http/granted.ts'
 import { openBrowser, restOf, signIn, skip, TOKEN } from './browser.ts'
 import { type Fields, type Started, startService } from './service.ts'
+import { goWithin } from './within.ts'
 
 const FORCED = { forced: [401, 403] }
 
@@ -20,6 +21,10 @@ const plain = async (t: Test): Promise<Started> => {
     })
   return service
 }
+
+let started: Promise<Started> | undefined
+/** Returns the service that all tests of the file use. */
+const shared = (): Promise<Started> => (started ??= plain(t))
 
 const screens = [
   '/ns/default/flags',
@@ -42,8 +47,8 @@ const refusedOn = async (
   path: string,
   words: string | undefined,
 ): Promise<readonly string[]> => {
-  await page.goto(path)
-  await page.locator('main h1').first().waitFor()
+  await goWithin(page, path)
+  await page.locator('main h1').filter({ hasNotText: 'No such page' }).first().waitFor()
   if (words !== undefined) await page.getByRole('main').getByText(words).first().waitFor()
   await rest()
   const whole = await page
@@ -89,7 +94,7 @@ const roles: Readonly<Record<string, { readonly asked: Fields; readonly refused:
 
 for (const [who, { asked, refused }] of Object.entries(roles))
   await t.test(`as ${who}, no page is broken, and missing rights are named`, { skip }, async (t) => {
-    const service = await plain(t)
+    const service = await shared()
     const { clientToken, id } = await granted(service, asked)
     const { page } = await openBrowser(t, service, { ...FORCED, clipboard: true })
     const rest = restOf(page)
@@ -112,7 +117,7 @@ for (const [who, { asked, refused }] of Object.entries(roles))
   })
 
 await t.test('a user cannot sign in with a token that may only evaluate flags', { skip }, async (t) => {
-  const service = await plain(t)
+  const service = await shared()
   const { clientToken } = await granted(service, { role: 'client' })
   const { page } = await openBrowser(t, service, FORCED)
   await page.goto('/')
