@@ -14,7 +14,7 @@ export const history = {
   newest: 'Show the newest events',
   /** Number of the events of a filter. */
   count: ({ value, exact }: { readonly value: number; readonly exact: boolean }): string =>
-    exact ? counted(value, 'event', 'events') : `more than ${number(Math.min(value, MOST))}`,
+    exact && value <= MOST ? counted(value, 'event', 'events') : `more than ${number(MOST)}`,
   looked: (examined: number, found: number) =>
     `Looked through ${counted(examined, 'event', 'events')}, found ${number(found)}.`,
   goOn: 'Go on',
