@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { useAccess } from '../../api/access.ts'
 import { isFailure } from '../../api/failure.ts'
 import { keys } from '../../api/keys.ts'
 import { Safe } from '../../parts/feedback/safe.tsx'
@@ -19,6 +20,7 @@ export const EventPage = () => {
   const { data, error, refetch } = useQuery({
     queryKey: [...keys.history, 'event', position],
     queryFn: ({ signal }) => read(signal),
+    enabled: useAccess().settled,
   })
   if (data)
     return (

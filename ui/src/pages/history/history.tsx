@@ -1,11 +1,13 @@
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { useAccess } from '../../api/access.ts'
 import { type EventFilter, filterIn } from '../../api/event-filters.ts'
 import { useExportSize } from '../../api/export.ts'
 import { type Failure, isFailure } from '../../api/failure.ts'
 import { Button } from '../../parts/button.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { Chips } from '../../parts/lists/chips.tsx'
+import { Loading } from '../../parts/lists/states.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Timeline } from '../../parts/timeline/timeline.tsx'
 import { upTo } from '../../parts/timeline/up-to.ts'
@@ -39,8 +41,7 @@ const Count = ({ live: { exported, isAuditor } }: { readonly live: LivePage }) =
   return data ? <span className="muted">{words.count(data)}</span> : null
 }
 
-/** History: who did what, when, and why (ui.md §11.8). */
-export const HistoryPage = () => {
+const History = () => {
   const search = here.useSearch()
   const asked = filterIn(search)
   const { filter, namespace } = useHistoryReach(asked)
@@ -117,6 +118,18 @@ export const HistoryPage = () => {
       >
         <HistoryOverview filter={shown} live={live} onPeriod={(period) => change({ ...rest, ...period })} />
       </Timeline>
+    </>
+  )
+}
+
+/** History: who did what, when, and why (ui.md §11.8). It reads nothing before the rights of the user are known. */
+export const HistoryPage = () => {
+  const { settled } = useAccess()
+  if (settled) return <History />
+  return (
+    <>
+      <PageHead heading={words.heading} title={[words.heading]} />
+      <Loading />
     </>
   )
 }
