@@ -33,6 +33,31 @@ const openCompare = async (page: Page, query: string) => {
 }
 const differences = (page: Page) => page.getByRole('list', { name: 'Differences' })
 
+type PatchOp = { readonly op: 'add' | 'remove' | 'replace'; readonly path: string; readonly value?: unknown }
+type Node = Record<string, unknown>
+
+/** Applies a JSON Patch (RFC 6902) whose pointers have no escapes. */
+const patched = (from: unknown, ops: readonly PatchOp[]): unknown => {
+  const whole = structuredClone(from)
+  for (const { op, path, value } of ops) {
+    const names = path.split('/').slice(1)
+    const last = names.pop()!
+    const parent = names.reduce<unknown>((node, name) => (node as Node)[name], whole)
+    if (Array.isArray(parent)) parent.splice(Number(last), op === 'add' ? 0 : 1, ...(op === 'remove' ? [] : [value]))
+    else if (op === 'remove') delete (parent as Node)[last]
+    else (parent as Node)[last] = value
+  }
+  return whole
+}
+
+/** A flag at a position as the history compares it, without times. */
+const wholeAt = async ({ request }: Started, stream: string, at: string): Promise<unknown> => {
+  type Diff = { readonly items: readonly { readonly changes: readonly { readonly to: unknown }[] }[] }
+  const { json } = await request<Diff>('GET', `/audit/v1/diff?stream=${stream}&a=0&b=${at}`)
+  const text = JSON.stringify(json.items[0]!.changes[0]!.to)
+  return JSON.parse(text, (name, value: unknown) => (['createdAt', 'updatedAt'].includes(name) ? undefined : value))
+}
+
 type Answers = {
   readonly responses: readonly {
     readonly booleanResponse?: { readonly enabled: boolean }
@@ -72,14 +97,11 @@ await t.test('a past state of a flag is compared, and restored in one reviewed r
   await segments.getByText('"Testers"').waitFor()
   await button(page, 'Copy as JSON Patch').click()
   await page.getByText('Copied.').waitFor()
-  const patch = JSON.parse(await page.evaluate<string>('navigator.clipboard.readText()')) as {
-    path: string
-    value?: unknown
-  }[]
-  t.match(
-    patch.find(({ path }) => path === '/name'),
-    { op: 'replace', value: 'Renamed' },
+  const patch = JSON.parse(await page.evaluate<string>('navigator.clipboard.readText()')) as readonly PatchOp[]
+  const wholes = await Promise.all(
+    [then, await head(service)].map((at) => wholeAt(service, 'flag-default%2Bcheckout', at)),
   )
+  t.strictSame(patched(wholes[0], patch), wholes[1], 'the patch turns the state of A into that of B')
   await button(page, 'Swap').click()
   await flag.locator('del').filter({ hasText: '"Renamed"' }).waitFor()
   t.equal(await flag.getByRole('link', { name: /^Restore/ }).count(), 0, 'the present is not restored')
