@@ -66,7 +66,7 @@ await t.test('the history of many events is searched, opened and followed', { sk
     t.equal(new URL(page.url()).pathname, '/history')
   })
 
-  await t.test('personal data are opened on request, and told apart when they are not there', async (t) => {
+  await t.test('personal data are opened on request, and erased and lost ones are named', async (t) => {
     const { events } = await api('namespaceKey=default&flagKey=checkout')
     const [{ position }] = events as [(typeof events)[number]]
     await page.goto(`/history/${position}`)
@@ -241,7 +241,7 @@ await t.test('the history of many events is searched, opened and followed', { sk
     await page.getByRole('tab', { name: 'Targeting' }).waitFor()
   })
 
-  await t.test('with history.read of one namespace the page says so and reads no more', async (t) => {
+  await t.test('with history.read of one namespace the page names that limit and reads no more', async (t) => {
     const { clientToken } = await granted(service, {
       grants: [{ rights: ['history.read', 'self.use'], namespaceKey: 'default' }],
     })

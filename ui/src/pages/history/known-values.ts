@@ -71,5 +71,5 @@ export const KNOWN_VALUES: Readonly<Partial<Record<EventFilterName, readonly str
   outcome: ['success', 'denied', 'failed'],
 }
 
-/** Kinds of actors, which the filter of actors accepts besides ids. */
+/** Kinds of actors, which the filter of actors accepts in addition to ids. */
 export const ACTOR_KINDS = ['token', 'anonymous', 'system', 'operator']

@@ -56,7 +56,7 @@ export const Timeline = ({
   readonly filter: EventFilter
   readonly search: TimelineSearch & Readonly<Record<string, string | undefined>>
   readonly live?: boolean
-  /** Whether the page shows this failure itself, beside the field that caused it. */
+  /** Whether the page shows this failure itself, at the field that caused it. */
   readonly onRefused?: (error: unknown) => boolean
   /** Ways on from an empty list. */
   readonly nothing?: ReactNode
