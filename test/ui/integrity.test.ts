@@ -151,8 +151,9 @@ await t.test('the badge shows each state, and is never green by the report of th
   t.match(await badge(page, 'Unknown').getAttribute('data-tip'), /could not be loaded: not now/)
   await page.unroute(LEDGER)
 
-  await page.addInitScript("Object.defineProperty(crypto, 'subtle', { value: undefined })")
   await page.reload()
+  await badge(page, 'Sealed').waitFor()
+  await page.evaluate("Object.defineProperty(crypto, 'subtle', { value: undefined })")
   await verify(page, /its signature was not checked/i)
   await badge(page, 'Sealed').waitFor()
 
