@@ -70,6 +70,8 @@ export default defineConfig({
             { name: withTheList('packages'), debugName: 'packages', test: /\/node_modules\// },
             { name: withTheList('parts'), debugName: 'parts', test: own },
             { name: 'more-parts', test: own, minShareCount: 2 },
+            // Together these pages compress better.
+            { name: 'settings', test: /\/ui\/src\/pages\/(?:access|sessions|system|tokens)\// },
             { name: 'floating', test: /\/(@base-ui|@floating-ui)\//, minShareCount: 2 },
           ],
         },

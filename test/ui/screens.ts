@@ -565,6 +565,17 @@ export const ofSettings: readonly Screen[] = [
     },
   },
   { name: 'preferences', path: '/settings/preferences', shows: heading('Preferences') },
+  {
+    name: 'system',
+    path: '/system',
+    shows: (page) => page.getByRole('link', { name: /Tokens issued in the history$/ }),
+    states: {
+      'a figure as a table': async (page) => {
+        await button(page, 'Show Tokens issued as table').click()
+        await page.getByRole('table', { name: 'Tokens issued by day' }).waitFor()
+      },
+    },
+  },
 ]
 
 const openClock = async (page: Page) => {

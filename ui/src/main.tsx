@@ -22,6 +22,7 @@ import './theme/history.css'
 import './theme/compare.css'
 import './theme/integrity.css'
 import './theme/history-live.css'
+import './theme/system.css'
 
 beginPreferences()
 const client = new QueryClient({

@@ -5,6 +5,7 @@ import {
   IdBadgeIcon,
   KeyIcon,
   PeopleIcon,
+  ServerIcon,
   SlidersIcon,
   StackIcon,
   TelescopeIcon,
@@ -164,6 +165,16 @@ export const pages = {
     path: '/settings/preferences',
     component: lazyRouteComponent(() => import('./pages/preferences.tsx'), 'PreferencesPage'),
     entry: { group: 'settings', words: shell.preferences, icon: SlidersIcon, needs: [] },
+  },
+  system: {
+    path: '/system',
+    component: lazyRouteComponent(() => import('./pages/system/system.tsx'), 'SystemPage'),
+    entry: {
+      group: 'settings',
+      words: shell.system,
+      icon: ServerIcon,
+      needs: [{ right: 'audit.read', namespaceKey: EVERY }],
+    },
   },
 } as const satisfies Readonly<Record<string, Page>>
 

@@ -6,6 +6,7 @@ export const keys = {
   /** Events. Every write adds some. */
   history: ['history'],
   roles: ['roles'],
+  system: ['system'],
   ledger: ['ledger'],
   tokens: ['tokens'],
   /** Names of token creators. No write invalidates them. */

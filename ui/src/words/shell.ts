@@ -11,6 +11,7 @@ export const shell = {
   sessions: 'Sessions',
   namespaces: 'Namespaces',
   preferences: 'Preferences',
+  system: 'System',
   more: 'More',
   namespace: 'Namespace',
   account: (name: string) => `Account: ${name}`,
