@@ -1,4 +1,4 @@
-const SLICE_MS = 12
+const SLICE_MS = 8
 
 /** Lets the page handle input and draw. */
 const turn = (): Promise<void> => {
@@ -17,7 +17,7 @@ const turn = (): Promise<void> => {
 }
 
 /**
- * Divides long work into slices of 12 ms. The function that it returns is called after each short step; at the end of a
+ * Divides long work into slices of 8 ms. The function that it returns is called after each short step; at the end of a
  * slice it returns a promise to await.
  */
 export const slices = (): (() => Promise<void> | undefined) => {
