@@ -115,13 +115,18 @@ export const ledgerWorld = async () => {
 }
 export type World = Awaited<ReturnType<typeof ledgerWorld>>
 
+/** Advances the clock until a condition is true. The work of a second may take more turns than one advance waits for. */
+export const advanceUntil = async ({ clock }: Pick<World, 'clock'>, condition: () => boolean): Promise<void> => {
+  while (!condition()) await clock.advance(1_000)
+}
+
 /** A world with a sealed ledger of 301 events. */
 export const sealedWorld = async () => {
   const world = await ledgerWorld()
   await world.grow(300)
   const engine = world.engine()
   await engine.begin()
-  await world.clock.advance(1_000)
+  await advanceUntil(world, () => world.content.sealed?.size === 301)
   await engine.close()
   return world
 }

@@ -1,14 +1,9 @@
 import t from 'tap'
 import type { Stored } from '../../src/events/log.ts'
-import { type ledgerWorld, sealedWorld, type World } from './ledger-world.ts'
+import { advanceUntil, type ledgerWorld, sealedWorld, type World } from './ledger-world.ts'
 
 const ignore = () => undefined
 type Change = (all: Stored[], world: World) => void
-
-/** Advances the clock until a condition is true. The work of a second may take more turns than one advance waits for. */
-const advanceUntil = async ({ clock }: World, condition: () => boolean): Promise<void> => {
-  while (!condition()) await clock.advance(1_000)
-}
 
 /** Runs a scrub to its end on the virtual clock. */
 const scrub = async (world: World, engine: ReturnType<World['engine']>): Promise<void> => {

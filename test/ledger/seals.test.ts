@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { Stored } from '../../src/events/log.ts'
 import { newSigningKey } from '../../src/ledger/signing-keys.ts'
 import { draws } from '../draws.ts'
-import { Crash, ledgerWorld, sealedWorld, unchanged, type World } from './ledger-world.ts'
+import { advanceUntil, Crash, ledgerWorld, sealedWorld, unchanged, type World } from './ledger-world.ts'
 import { memoryLedgerStore } from './memory-store.ts'
 
 await t.test('a crash before or after each call of the store never leads to two roots for one size', async (t) => {
@@ -20,6 +20,7 @@ await t.test('a crash before or after each call of the store never leads to two 
     const next = engine()
     await next.begin()
     await clock.advance(1_000)
+    await advanceUntil({ clock }, () => next.state() !== 'building')
     t.equal(next.state(), 'ok', `after a crash at call ${at}`)
     t.ok(next.served()!.size >= Number(texts.at(-1)!.split('\n')[1]), 'no smaller size after a larger one')
     await next.close()
@@ -67,6 +68,7 @@ const blocked = async (t: Test, world: World, why: RegExp, over = {}) => {
   const engine = world.engine(() => undefined, over)
   await engine.begin()
   await world.clock.advance(1_000)
+  await advanceUntil(world, () => engine.state() !== 'building')
   t.match(world.states.at(-1), why)
   const attempts = world.states.length
   await world.clock.advance(118_000)
@@ -130,6 +132,7 @@ await t.test('a log or record that does not fit stops the seals and names the re
       const engine = world.engine()
       await engine.begin()
       await world.clock.advance(1_000)
+      await advanceUntil(world, () => engine.state() !== 'building')
       t.equal(engine.state(), 'ok')
       await engine.close()
     }
