@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { maker } from '../http/flags.ts'
 import type { Started } from '../start.ts'
 import { eventually } from '../wait.ts'
@@ -83,7 +84,7 @@ type Histogram = { readonly buckets: readonly { readonly count: number }[]; read
 
 await t.test('the density shows events and refusals, and a part of it can be chosen', { skip }, async (t) => {
   let behind = 7_200_000
-  const now = () => new Date(Date.now() - behind)
+  const now = () => new Date(systemClock.now().getTime() - behind)
   const service = await startService(t, { 'rate_limit.enabled': 'false' }, { now })
   const { page } = await openBrowser(t, service)
   await maker(service).boolean('a')
