@@ -42,7 +42,7 @@ await t.test('forms of a namespace that requires reasons refuse an empty one and
   }
 
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Made')
-  await page.getByText('Kept in the history. Required here.').waitFor()
+  await page.getByText('Kept in the history and never erased: write no personal data here. Required.').waitFor()
   await needsReason('new flag', 'Create flag', () => page.getByRole('heading', { name: 'Made', level: 1 }).waitFor())
 
   await page.goto('/ns/prod/flags/kept?tab=about')
