@@ -11,6 +11,7 @@ const KNOWN = [
   '@floating-ui/dom',
   '@floating-ui/react-dom',
   '@floating-ui/utils',
+  '@noble/hashes',
   '@primer/octicons-react',
   '@tanstack/history',
   '@tanstack/query-core',

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -17,7 +16,6 @@ type Key = { readonly vkey: string; readonly name: string; readonly id: string }
 type Signed = Tree & { readonly origin: string; readonly body: string }
 /** The functions of the UI that are tested. */
 type Integrity = {
-  readonly sha256: (bytes: Uint8Array) => Hash
   readonly isExtension: (from: Tree, to: Tree, proof: readonly Hash[]) => boolean
   readonly tilePath: (level: '0' | 'entries', index: number, width: number) => string
   readonly entriesIn: (bundle: Uint8Array) => readonly Uint8Array[]
@@ -34,7 +32,7 @@ type Integrity = {
 const folder = await mkdtemp(join(tmpdir(), 'rollcall-integrity-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
 const source = (name: string) => resolve(import.meta.dirname, `../../../ui/src/integrity/${name}.ts`)
-const MODULES = ['sha256', 'tree', 'tiles', 'checkpoint', 'recompute']
+const MODULES = ['tree', 'tiles', 'checkpoint', 'recompute']
 await build({
   configFile: false,
   logLevel: 'warn',
@@ -70,21 +68,6 @@ const serving = (shown: readonly string[], requested: string[] = []) => {
   }
   return answer
 }
-
-await t.test('the SHA-256 of the UI equals that of Node for each length up to three blocks', (t) => {
-  for (let length = 0; length <= 192; length++) {
-    const bytes = Uint8Array.from({ length }, (_, n) => (n * 31 + length) % 256)
-    const expected = createHash('sha256').update(bytes).digest('hex')
-    if (Buffer.from(ui.sha256(bytes)).toString('hex') !== expected) t.fail(`length ${length}`)
-  }
-  const long = Buffer.alloc(1_000_000, 'a')
-  t.equal(
-    Buffer.from(ui.sha256(long)).toString('hex'),
-    'cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0',
-    'the published value of a million times “a”',
-  )
-  t.end()
-})
 
 await t.test('paths, bundles, checkpoints and keys fit the published examples', async (t) => {
   for (const { n, path } of vectors.paths) t.equal(ui.tilePath('0', n, TILE_WIDTH), `tile/0/${path}`)

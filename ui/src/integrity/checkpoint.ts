@@ -1,5 +1,5 @@
+import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesOfBase64, hexOf } from './base64.ts'
-import { sha256 } from './sha256.ts'
 import { HASH_BYTES, type Tree } from './tree.ts'
 
 const KEY_ID_BYTES = 4

@@ -1,4 +1,4 @@
-import { sha256 } from './sha256.ts'
+import { sha256 } from '@noble/hashes/sha2.js'
 
 /** SHA-256 in 32 bytes. */
 type Hash = Uint8Array
