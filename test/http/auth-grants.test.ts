@@ -87,8 +87,8 @@ await t.test('a token without role and grants is stored in the format of earlier
   for (const { record } of [plain, bound])
     t.strictSame(
       Object.keys(record).sort(),
-      ['createdAt', 'id', 'issuedBy', 'metadata', 'method', 'status', 'updatedAt'],
-      'no member more, but who made it',
+      ['createdAt', 'ending', 'id', 'issuedBy', 'metadata', 'method', 'status', 'updatedAt'],
+      'no member more, but its maker and its last characters',
     )
   await service.close()
   const ofTokens = () => eventsOf(service.directory, ({ stream }) => stream.startsWith('token-'))
