@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BrowserContext } from 'playwright-core'
@@ -11,7 +12,9 @@ export const showBuilt = async (context: BrowserContext, folder: string): Promis
     const request = route.request()
     const { pathname } = new URL(request.url())
     const asset = /\/(assets\/[\w.-]+\.(js|css))$/.exec(pathname)
-    if (asset) return route.fulfill({ path: join(folder, asset[1]!), contentType: types[asset[2]!]! })
+    const path = asset && join(folder, asset[1]!)
+    // The page before may still load its own files.
+    if (path) return existsSync(path) ? route.fulfill({ path, contentType: types[asset[2]!]! }) : route.fallback()
     if (!request.isNavigationRequest()) return route.fallback()
     return route.fulfill({ response: await route.fetch(), body: page })
   })

@@ -87,7 +87,7 @@ export const eachShown = async (
   }
 }
 
-/** Window sizes in which axe runs, and the widths to which each is resized. */
+/** Initial window sizes, and the widths to which each is resized. */
 const windows = [
   { width: 1280, height: 800, widths: [1920, 768, 1280] },
   { width: 375, height: 760, widths: [320, 375] },
@@ -95,24 +95,23 @@ const windows = [
 
 /**
  * Test of screens in each state: axe finds nothing in either theme, and nothing overflows at any width or with double
- * text size. A screen is opened once and resized.
+ * text size.
  */
 export const inReachOfEverybody = (screens: readonly Screen[], start: (t: Test) => Promise<World> = withScreens) =>
   t.test('every page is readable and reachable', { skip }, async (t) => {
-    const [first] = windows
-    await eachShown(t, await start(t), screens, { ...first!, axe: true }, async (t, page) => {
-      for (const { width, height, widths } of windows) {
-        await page.setViewportSize({ width, height })
-        t.strictSame(await axeFindings(page), [], `${width} px, light`)
-        await page.emulateMedia({ colorScheme: 'dark' })
-        t.strictSame(await axeFindings(page, 'colour'), [], `${width} px, dark`)
-        await page.emulateMedia({ colorScheme: 'light' })
-        for (const width of widths) {
-          await page.setViewportSize({ width, height })
-          t.strictSame(await layoutFlaws(page), [], `${width} px`)
-        }
-        t.strictSame(await flawsOfLargeText(page), [], `${width} px, text of 200 %`)
-      }
-      await page.setViewportSize({ width: first!.width, height: first!.height })
-    })
+    const world = await start(t)
+    for (const { width, height, widths } of windows)
+      await t.test(`opened at ${width} px`, (t) =>
+        eachShown(t, world, screens, { width, height, axe: true }, async (t, page) => {
+          t.strictSame(await axeFindings(page), [], 'light')
+          await page.emulateMedia({ colorScheme: 'dark' })
+          t.strictSame(await axeFindings(page, 'colour'), [], 'dark')
+          await page.emulateMedia({ colorScheme: 'light' })
+          for (const width of widths) {
+            await page.setViewportSize({ width, height })
+            t.strictSame(await layoutFlaws(page), [], `${width} px`)
+          }
+          t.strictSame(await flawsOfLargeText(page), [], `${width} px, text of 200 %`)
+        }),
+      )
   })

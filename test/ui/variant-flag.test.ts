@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { comesTo, openBrowser, signIn, skip, withSession } from './browser.ts'
+import { comesTo, openBrowser, signIn, skip } from './browser.ts'
 import { sentInSilence, withFates } from './fates.ts'
-import { button, field, N, openReview, path, pending, review, said, save, withVariantFlag } from './flag-page.ts'
+import { button, field, N, openReview, path, review, said, save, withVariantFlag } from './flag-page.ts'
 
 const weight = (page: Page, key: string) => field(page, `Weight of ${key}`)
 const weights = async (page: Page, of: Readonly<Record<string, string>>) => {
@@ -428,14 +428,4 @@ await t.test('a variant flag at a past moment cannot be edited', { skip }, async
   await other.getByRole('region', { name: 'Variants' }).locator('pre').getByText(attachment).waitFor()
   await button(other, 'More actions').click()
   t.equal(await other.getByRole('menuitem', { name: 'Delete' }).getAttribute('aria-disabled'), 'true')
-})
-
-await t.test('the address of the former history tab is ignored', { skip }, async (t) => {
-  const { service, page } = await withSession(t)
-  await service.request('POST', `${N}/flags`, { key: 'f', name: 'Flag f', type: 'BOOLEAN_FLAG_TYPE' })
-  await page.goto(`${path}?tab=history`)
-  await page.getByRole('tab', { name: 'Targeting', selected: true }).waitFor()
-  t.equal(await page.getByText(/history/i).count(), 0)
-  await page.waitForURL(({ search }) => search === '')
-  t.equal(await pending(page).count(), 0)
 })
