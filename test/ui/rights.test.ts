@@ -27,8 +27,9 @@ const KEEPING = ['create', 'delete', 'read', 'update']
   .map((act) => `namespace.${act}`)
   .concat('flag.read', 'segment.read', 'self.use')
 
-/** Users with their grants, and their sections besides Preferences. */
-const people: Readonly<Record<string, { readonly asked: Fields; readonly sections: readonly string[] }>> = {
+/** Users with their grants, and their sections before and after Preferences. */
+type Person = { readonly asked: Fields; readonly sections: readonly string[]; readonly last?: readonly string[] }
+const people: Readonly<Record<string, Person>> = {
   'a viewer': {
     asked: { role: 'viewer' },
     sections: ['Flags', 'Segments', 'Evaluate', 'History', 'Namespaces'],
@@ -49,6 +50,7 @@ const people: Readonly<Record<string, { readonly asked: Fields; readonly section
   'an auditor': {
     asked: { role: 'auditor' },
     sections: ['Flags', 'Segments', 'Evaluate', 'History', 'Access', 'Static Tokens', 'Sessions', 'Namespaces'],
+    last: ['System'],
   },
   'a manager of namespaces': {
     asked: { grants: [{ rights: KEEPING, namespaceKey: '*' }] },
@@ -81,7 +83,7 @@ const isRead = async (page: Page, action: Action, rest: () => Promise<void>): Pr
   return (await refused.count()) === 0
 }
 
-for (const [who, { asked, sections }] of Object.entries(people))
+for (const [who, { asked, sections, last = [] }] of Object.entries(people))
   await t.test(`as ${who}, exactly those controls are enabled that the service accepts`, { skip }, async (t) => {
     const service = await seeded(t)
     const { clientToken } = await granted(service, asked)
@@ -96,7 +98,7 @@ for (const [who, { asked, sections }] of Object.entries(people))
     await comesTo(
       t,
       () => page.getByRole('navigation', { name: 'Main' }).getByRole('link').allInnerTexts(),
-      [...sections, 'Preferences'],
+      [...sections, 'Preferences', ...last],
       'the sections that there is something to do in',
     )
     for (const action of actions) {
