@@ -13,7 +13,11 @@ await t.test('a tooltip is shown only for the element with the focus or under th
     t.equal(made.status, 200)
   }
   await page.reload()
-  const timeOf = (key: string) => page.getByRole('row', { name: key }).getByRole('time')
+  const timeOf = (key: string) =>
+    page
+      .getByRole('row', { name: key })
+      .getByRole('link')
+      .filter({ has: page.getByRole('time') })
   const [one, two] = [timeOf('one'), timeOf('two')]
   await one.waitFor()
   const tips = page.getByText(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d \(UTC\)$/)
@@ -37,7 +41,7 @@ await t.test('a tooltip is shown only for the element with the focus or under th
 
   await two.hover()
   await tips.waitFor()
-  await page.getByRole('link', { name: 'two' }).press('Enter')
+  await page.getByRole('link', { name: 'two', exact: true }).press('Enter')
   await page.getByRole('heading', { name: 'two', level: 1 }).waitFor()
   await tips.waitFor({ state: 'detached' })
 })
