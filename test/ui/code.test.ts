@@ -12,6 +12,7 @@ const packages = [
   '@base-ui/react',
   '@tanstack/react-router',
   '@tanstack/react-query',
+  '@noble/hashes',
   '@primer/octicons-react',
 ]
 
