@@ -181,7 +181,7 @@ await t.test('rows that were deleted from the read models are restored', async (
   await first.close()
   const { openDatabase } = await import('../../src/adapters/embedded/sqlite.ts')
   const database = await openDatabase(join(dataOf(first), 'views.sqlite'), 'rebuildable')
-  const [{ name }] = database.prepare("select name from sqlite_schema where name glob 'tokens_[0-9]'").all() as [
+  const [{ name }] = database.prepare("select name from sqlite_schema where name glob 'tokens_[0-9]*'").all() as [
     { name: string },
   ]
   database.exec(`delete from ${name}`)
