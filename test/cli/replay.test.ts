@@ -80,6 +80,7 @@ await t.test('a replay is compared with the read models of the running service',
     err: /differ: flags default\+h: not in the replay\./,
   })
   t.match(await replay('--compare', `${url}/elsewhere`), { exit: 4 })
+  t.match(await replay('--compare', url, '--into', file('new')), { exit: 2, err: /cannot be used with --into/ })
   t.match(await request('GET', '/audit/v1/read-models/none'), {
     status: 404,
     json: { message: 'read model "none" not found' },

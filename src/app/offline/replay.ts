@@ -46,18 +46,19 @@ const logOf = (pages: ReplayedPages): EventLog => ({
 })
 
 /**
- * Gives records the positions of an embedded log: 1, 2, 3 … Throws the reason of the signal at an abort. `onPage` gets
- * the number of records so far, and the position of the last one in its own log.
+ * Gives records the positions of an embedded log: 1, 2, 3 …, unless they keep their own. Throws the reason of the
+ * signal at an abort. `onPage` gets the number of records so far, and the position of the last one in its own log.
  */
 async function* counted(
   pages: ReplayedPages,
+  isOwn: boolean,
   signal: AbortSignal,
   onPage: (events: number, position: bigint) => void,
 ): AsyncGenerator<readonly Stored[]> {
   let events = 0
   for await (const page of pages) {
     signal.throwIfAborted()
-    yield page.map((record, n) => ({ ...record, position: BigInt(events + n + 1) }))
+    yield isOwn ? page : page.map((record, n) => ({ ...record, position: BigInt(events + n + 1) }))
     onPage((events += page.length), page.at(-1)?.position ?? 0n)
   }
   signal.throwIfAborted()
@@ -170,7 +171,9 @@ export const replayRecords: ReplayServices['replayRecords'] = async (target, clo
   let [events, last] = [0, 0n]
   try {
     const { log, views } = stores
-    const all = counted(pages, signal, (done, position) => {
+    // Documents contain positions, so they are compared with those of a service under the positions of its log.
+    const isOwn = compare !== undefined && 'rows' in compare && !isKept
+    const all = counted(pages, isOwn, signal, (done, position) => {
       ;[events, last] = [done, position]
       progress({ name: 'replay', done, total: Math.max(done, total ?? done) })
     })

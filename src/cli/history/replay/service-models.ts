@@ -44,11 +44,12 @@ const modelsOfService = (client: Client, stop: AbortSignal): ComparedModels => (
 
 /** The read models that `--compare` names: those of a service if it is an address, else those of a data directory. */
 export const comparedModels = async (
-  { compare, ...options }: TargetOptions & { readonly compare?: string },
+  { compare, into, ...options }: TargetOptions & { readonly compare?: string; readonly into?: string },
   given: CommandServices,
   stop: AbortSignal,
 ): Promise<Config | ComparedModels | undefined> => {
   if (compare === undefined) return undefined
   if (!/^https?:\/\//i.test(compare)) return embeddedConfig({ data: compare }, given.terminal)
+  if (into !== undefined) fail('usage', '--compare with an address cannot be used with --into.')
   return modelsOfService(await clientOf({ ...options, address: compare }, given), stop)
 }
