@@ -12,10 +12,10 @@ import { contextOf } from '../commands/command-context.ts'
 import type { Service } from '../services/service.ts'
 import { parametersOf } from '../wire/path.ts'
 import type { Answer } from '../wire/reply.ts'
-import { whenOver } from '../wire/room.ts'
 import { ledgerNotBegun } from './newest-checkpoint.ts'
 import { isOpening, recordedOpening } from './opening.ts'
 import { type EventsCall, filterGiven, indexesOf, selectionOf } from './query.ts'
+import { streamOf } from './stream-slots.ts'
 
 /** Number of examined events from which an export is recorded individually. */
 const RECORDED = 1_000
@@ -106,7 +106,7 @@ export const eventStreamAnswer = async (
   call: EventsCall,
   format: ExportFormat,
 ): Promise<Answer<HistoryEvents>> => {
-  const { history, historyReads, historyStreams } = service
+  const { history, historyReads } = service
   const { query: asked, caller, route, request } = call
   if (asked.order === 'desc') invalid('order', 'must be asc')
   if (asked.pageToken !== '') invalid('pageToken', 'must be empty')
@@ -128,19 +128,15 @@ export const eventStreamAnswer = async (
   const isLimited = asked.limit > 0 && Object.keys(filter).length === 0
   const isLong = (isLimited ? Math.min(asked.limit, to - from) : to - from) > RECORDED
   const isIndividual = isLong || isOpening(call)
-  const over = new AbortController()
   let count = () => 0
-  const leave = historyStreams.enter(caller.actor.id ?? request.address)
-  whenOver(call, () => {
-    over.abort()
-    leave()
+  const over = streamOf(service, call, () => {
     if (!isIndividual) historyReads.counted(caller.actor, { route, format, events: count(), opened: false })
   })
   const record = { format, filter: filterGiven(call), fromIndex: from, toIndex: to }
   const open = await recordedOpening(service, call, record)
   if (isIndividual && !open)
     await historyReads.exported(contextOf(call, service), route, { ...record, personal: false })
-  const steps = history.exported(filter, span, over.signal)
+  const steps = history.exported(filter, span, over)
   const made = chunksOf(form, steps, asked.limit, open)
   count = made.count
   const trailers = { names: 'History-Count', values: () => ({ 'History-Count': String(count()) }) }

@@ -9,10 +9,10 @@ import { contextOf } from '../commands/command-context.ts'
 import { headerText, wrongHeader } from '../preconditions.ts'
 import type { Service } from '../services/service.ts'
 import type { Answer } from '../wire/reply.ts'
-import { whenOver } from '../wire/room.ts'
 import { eventPresenter } from './event-page.ts'
 import { recordedOpening } from './opening.ts'
 import { type EventsCall, filterGiven, isAuditor, selectionOf } from './query.ts'
+import { streamOf } from './stream-slots.ts'
 
 /** Times in ms: between two checks of the credential, between two heartbeats, and the age at which a stream ends. */
 const [CHECK_MS, ALIVE_MS, AGE_MS] = [1_000, 15_000, 3_600_000]
@@ -131,7 +131,7 @@ async function* followed(
 export const liveEvents = (service: Service) => {
   const reachNow = reachAuthorizedNow(service)
   return async (call: EventsCall): Promise<Answer<HistoryEvents>> => {
-    const { historyReads, historyStreams } = service
+    const { historyReads } = service
     const { query, caller, request, route } = call
     if (query.order === 'desc') invalid('order', 'must be asc')
     for (const name of UNBOUNDED) if (query[name] !== undefined) invalid(name, 'must be empty')
@@ -139,14 +139,8 @@ export const liveEvents = (service: Service) => {
     const start = await startOf(service, call, filter)
     const headers = { 'content-type': 'text/event-stream' }
     if (request.method === 'HEAD') return { body: undefined, chunks: [], headers }
-    const leave = historyStreams.enter(caller.actor.id ?? request.address)
     const stream = { actor: caller.actor, filter: filterGiven(call), fromIndex: start.index + 1 }
-    const over = new AbortController()
-    whenOver(call, () => {
-      over.abort()
-      leave()
-      historyReads.followed(stream)
-    })
+    const over = streamOf(service, call, () => historyReads.followed(stream))
     const record = { format: 'sse', filter: stream.filter, fromIndex: stream.fromIndex }
     const open = await recordedOpening(service, call, record)
     if (!open && request.headers['last-event-id'] !== undefined && historyReads.continues(stream))
@@ -158,7 +152,7 @@ export const liveEvents = (service: Service) => {
       const reach = await reachNow(request)
       return reach !== undefined && (isBounded || isAuditor(reach))
     }
-    const chunks = followed(service, filter, start, over.signal, isAuthorized, open)
+    const chunks = followed(service, filter, start, over, isAuthorized, open)
     return { body: undefined, chunks, holds: HOLDS, headers, live: true }
   }
 }

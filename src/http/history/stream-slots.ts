@@ -1,4 +1,6 @@
 import { Refusal } from '../../errors.ts'
+import type { Call } from '../route/route.ts'
+import { whenOver } from '../wire/room.ts'
 
 /** Maximum number of streams of one credential at once. */
 const EACH = 4
@@ -39,3 +41,22 @@ export const streamSlots = (all: number) => {
   }
 }
 export type StreamSlots = ReturnType<typeof streamSlots>
+
+/**
+ * Counts the request of a call as a running stream until it is over, and returns a signal that aborts then. `onOver` is
+ * called at that time. A stream over the limit is refused as `enter` says.
+ */
+export const streamOf = (
+  { historyStreams }: { readonly historyStreams: StreamSlots },
+  call: Pick<Call<unknown, unknown>, 'caller' | 'request' | 'reply'>,
+  onOver?: () => void,
+): AbortSignal => {
+  const over = new AbortController()
+  const leave = historyStreams.enter(call.caller.actor.id ?? call.request.address)
+  whenOver(call, () => {
+    over.abort()
+    leave()
+    onOver?.()
+  })
+  return over.signal
+}

@@ -6,11 +6,11 @@ import { projections } from '../../../projections/all.ts'
 import type { AnyProjection } from '../../../projections/projection.ts'
 import { rowHash } from '../../../projections/row-hash.ts'
 import { countReading } from '../../history/counted.ts'
+import { streamOf } from '../../history/stream-slots.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { Mount, Service } from '../../services/service.ts'
 import type { Answer } from '../../wire/reply.ts'
-import { whenOver } from '../../wire/room.ts'
 
 /** Memory in bytes of a page of rows while their hashes are sent. */
 const HOLDS = 1_048_576
@@ -35,19 +35,14 @@ async function* linesOf({ views }: Service, model: AnyProjection, stopped: Abort
 }
 
 const rowsAnswer = (service: Service, call: Call<unknown, object>): Answer<ReadModel> => {
-  const { caller, params, request } = call
+  const { params, request } = call
   const name = params['name']!
   const model = projections.find((each) => each.name === name) ?? refuse('not_found', `read model "${name}" not found`)
   const headers = { 'content-type': 'application/x-ndjson' }
   if (request.method === 'HEAD') return { body: undefined, chunks: [], headers }
-  const over = new AbortController()
-  const leave = service.historyStreams.enter(caller.actor.id ?? request.address)
-  whenOver(call, () => {
-    over.abort()
-    leave()
-  })
+  const over = streamOf(service, call)
   countReading(service, call, 0, 'ndjson')
-  return { body: undefined, chunks: linesOf(service, model, over.signal), holds: HOLDS, headers }
+  return { body: undefined, chunks: linesOf(service, model, over), holds: HOLDS, headers }
 }
 
 /** Route of the rows of a read model, by which a replay is compared with a running service (api.md §16.19). */
