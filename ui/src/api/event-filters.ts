@@ -1,3 +1,5 @@
+import type { EventsQuery } from '../../../src/contract/history/events.ts'
+
 /** Filters of the history, by their parameter in the API and in the address (history.md §4.2). */
 export const EVENT_FILTERS = [
   'type',
@@ -23,7 +25,7 @@ export const EVENT_FILTERS = [
   'before',
   'afterIndex',
   'beforeIndex',
-] as const
+] as const satisfies readonly (keyof EventsQuery)[]
 export type EventFilterName = (typeof EVENT_FILTERS)[number]
 
 /** Filters of the history. Each value is a text as the API reads it; an absent filter matches every event. */

@@ -1,9 +1,8 @@
-import { useId } from 'react'
 import { isFailure } from '../../api/failure.ts'
 import { keys } from '../../api/keys.ts'
 import { nameOf, readToken, readTokens } from '../../api/tokens.ts'
 import { identityOf } from '../../identity.ts'
-import { KeySearch } from '../../parts/fields/key-search.tsx'
+import { KeyField } from '../../parts/fields/key-field.tsx'
 import { useRecord } from '../../parts/record-link.tsx'
 import { review as words } from '../../words/review.ts'
 
@@ -36,23 +35,17 @@ export const TokenField = ({
   readonly at: string | undefined
   readonly onChange: (id: string) => void
 }) => {
-  const id = useId()
   const record = useRecord(value === '' ? undefined : value)
   return (
-    <div className="field">
-      <label className="label" htmlFor={id}>
-        {words.token}
-      </label>
-      <KeySearch
-        value={value}
-        onChange={onChange}
-        source={{ queryKey: [...keys.tokens, 'choice', at], read: (typed, signal) => find(typed, at, signal) }}
-        words={{ open: words.openTokens, none: words.noToken }}
-        all={words.anyToken}
-        input={{ id }}
-        shown={record ? identityOf(record) : value.slice(0, 8)}
-        wide
-      />
-    </div>
+    <KeyField
+      label={words.token}
+      wrong={undefined}
+      value={value}
+      onChange={onChange}
+      source={{ queryKey: [...keys.tokens, 'choice', at], read: (typed, signal) => find(typed, at, signal) }}
+      words={{ open: words.openTokens, none: words.noToken }}
+      all={words.anyToken}
+      shown={record ? identityOf(record) : value.slice(0, 8)}
+    />
   )
 }

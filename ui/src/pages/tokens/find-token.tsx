@@ -4,15 +4,15 @@ import type { TokenFound } from '../../../../src/contract/history/searches.ts'
 import { type Failure, isFailure } from '../../api/failure.ts'
 import { findToken } from '../../api/searches.ts'
 import type { Authentication } from '../../api/tokens.ts'
-import { isMistyped } from '../../client-token.ts'
 import { identityOf } from '../../identity.ts'
 import { methodOf } from '../../login-methods.ts'
 import { Button, SubmitButton } from '../../parts/button.tsx'
 import { FailureAlert } from '../../parts/feedback/alert.tsx'
 import { Actions, Dialog } from '../../parts/feedback/dialog.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
-import { common, fields } from '../../words/common.ts'
-import { login } from '../../words/login.ts'
+import { described, FieldWords } from '../../parts/fields/field-words.tsx'
+import { flawOf, TokenInput, tokenIn } from '../../parts/fields/token-input.tsx'
+import { common } from '../../words/common.ts'
 import { tokens } from '../../words/tokens.ts'
 import { StatusBadge } from './facts.tsx'
 
@@ -62,17 +62,13 @@ export const FindToken = ({ onClose }: { readonly onClose: () => void }) => {
   const [sending, setSending] = useState(false)
   const [found, setFound] = useState<TokenFound | undefined>()
   const [failure, setFailure] = useState<Failure | undefined>()
-  const flawOf = (token: string): string | undefined => {
-    if (token === '') return fields.tokenEmpty
-    if (isMistyped(token)) return login.mistyped
-    return window.isSecureContext ? undefined : words.insecure
-  }
+  const said = { hint: words.why, wrong }
   const submit = async (event: FormEvent) => {
     event.preventDefault()
     const input = field.current
     if (sending || !input) return
-    const token = input.value.replaceAll(/\s+/g, '')
-    const flaw = flawOf(token)
+    const token = tokenIn(input)
+    const flaw = flawOf(token) ?? (window.isSecureContext ? undefined : words.insecure)
     setWrong(flaw)
     setFound(undefined)
     setFailure(undefined)
@@ -97,25 +93,8 @@ export const FindToken = ({ onClose }: { readonly onClose: () => void }) => {
           <label className="label" htmlFor={id}>
             {words.token}
           </label>
-          <input
-            ref={field}
-            id={id}
-            className="input mono"
-            type="password"
-            autoComplete="off"
-            spellCheck={false}
-            autoCapitalize="off"
-            aria-invalid={wrong !== undefined || undefined}
-            aria-describedby={wrong === undefined ? `${id}-hint` : `${id}-hint ${id}-wrong`}
-          />
-          <span className="hint" id={`${id}-hint`}>
-            {words.why}
-          </span>
-          {wrong !== undefined && (
-            <span className="wrong" id={`${id}-wrong`}>
-              {wrong}
-            </span>
-          )}
+          <TokenInput field={field} id={id} wrong={wrong} describedBy={described(id, said)} />
+          <FieldWords id={id} {...said} />
         </div>
         {found && <Result found={found} onClose={onClose} />}
         <Actions>

@@ -1,39 +1,10 @@
-import { type ReactNode, useId } from 'react'
+import { useId } from 'react'
 import { Safe, seen } from '../feedback/safe.tsx'
+import { described, type FieldTexts, FieldWords } from './field-words.tsx'
 
-type Common = {
+type Common = FieldTexts & {
   readonly label: string
-  readonly hint?: ReactNode
-  /** Validation error. */
-  readonly wrong?: string | undefined
-  /** Notice that is not an error. */
-  readonly notice?: string | undefined
 }
-
-const Words = ({ id, hint, wrong, notice }: Omit<Common, 'label'> & { readonly id: string }) => (
-  <>
-    {hint !== undefined && (
-      <span className="hint" id={`${id}-hint`}>
-        {hint}
-      </span>
-    )}
-    {notice !== undefined && (
-      <span className="notice" id={`${id}-notice`}>
-        {notice}
-      </span>
-    )}
-    {wrong !== undefined && (
-      <span className="wrong" id={`${id}-wrong`}>
-        {wrong}
-      </span>
-    )}
-  </>
-)
-
-const described = (id: string, { hint, wrong, notice }: Omit<Common, 'label'>): string | undefined =>
-  [hint !== undefined && `${id}-hint`, notice !== undefined && `${id}-notice`, wrong !== undefined && `${id}-wrong`]
-    .filter(Boolean)
-    .join(' ') || undefined
 
 type TextFieldProps = Common & {
   readonly value: string
@@ -70,7 +41,7 @@ export const TextField = (props: TextFieldProps) => {
         aria-describedby={described(id, props)}
         onChange={(event) => onChange(event.target.value)}
       />
-      <Words id={id} {...props} />
+      <FieldWords id={id} {...props} />
     </div>
   )
 }
@@ -96,7 +67,7 @@ export const TextArea = ({
         aria-describedby={described(id, props)}
         onChange={(event) => props.onChange(event.target.value)}
       />
-      <Words id={id} {...props} />
+      <FieldWords id={id} {...props} />
     </div>
   )
 }
@@ -136,7 +107,7 @@ export const Select = <V extends string>({
           </option>
         ))}
       </select>
-      <Words id={id} {...props} />
+      <FieldWords id={id} {...props} />
     </div>
   )
 }
@@ -166,7 +137,7 @@ export const Choices = <V extends string>({
           </label>
         ))}
       </div>
-      <Words id={id} {...props} />
+      <FieldWords id={id} {...props} />
     </div>
   )
 }

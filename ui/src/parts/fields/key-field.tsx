@@ -1,4 +1,5 @@
 import { type ComponentProps, type ReactNode, useId } from 'react'
+import { described, FieldWords } from './field-words.tsx'
 import { KeySearch } from './key-search.tsx'
 
 /** Field with label and validation error around a search for keys. `children` stand above the search. */
@@ -24,15 +25,11 @@ export const KeyField = ({
         input={{
           id,
           'aria-invalid': wrong !== undefined || undefined,
-          'aria-describedby': wrong === undefined ? undefined : `${id}-wrong`,
+          'aria-describedby': described(id, { wrong }),
         }}
         wide
       />
-      {wrong !== undefined && (
-        <span className="wrong" id={`${id}-wrong`}>
-          {wrong}
-        </span>
-      )}
+      <FieldWords id={id} wrong={wrong} />
     </div>
   )
 }

@@ -1,4 +1,5 @@
 import { useId } from 'react'
+import { described, FieldWords } from './field-words.tsx'
 import { NamespaceSearch } from './namespace-search.tsx'
 
 /** Field to choose a namespace; `all` is the label of the option that chooses none. */
@@ -30,14 +31,10 @@ export const NamespaceField = ({
         input={{
           id,
           'aria-invalid': wrong !== undefined || undefined,
-          'aria-describedby': wrong === undefined ? undefined : `${id}-wrong`,
+          'aria-describedby': described(id, { wrong }),
         }}
       />
-      {wrong !== undefined && (
-        <span className="wrong" id={`${id}-wrong`}>
-          {wrong}
-        </span>
-      )}
+      <FieldWords id={id} wrong={wrong} />
     </div>
   )
 }

@@ -2,12 +2,13 @@ import { EyeClosedIcon, EyeIcon } from '@primer/octicons-react'
 import { type FormEvent, useId, useRef, useState } from 'react'
 import { type Failure, isFailure } from '../../api/failure.ts'
 import { startSession } from '../../api/session.ts'
-import { isMistyped, looksCutOff } from '../../client-token.ts'
+import { looksCutOff } from '../../client-token.ts'
 import { rememberSessionEnd } from '../../preferences.ts'
-import { fields } from '../../words/common.ts'
 import { login } from '../../words/login.ts'
 import { Button } from '../button.tsx'
 import { messageOf, RequestId } from '../feedback/alert.tsx'
+import { described, FieldWords } from './field-words.tsx'
+import { flawOf, TokenInput, tokenIn } from './token-input.tsx'
 
 type Refused = { readonly words: string; readonly hint?: string | undefined; readonly requestId?: string | undefined }
 
@@ -37,9 +38,9 @@ export const TokenForm = ({ onSignedIn }: { readonly onSignedIn: () => void }) =
     event.preventDefault()
     const input = field.current
     if (sending || !input) return
-    const token = input.value.replaceAll(/\s+/g, '')
+    const token = tokenIn(input)
     setRefused(undefined)
-    const flaw = token === '' ? fields.tokenEmpty : isMistyped(token) ? login.mistyped : undefined
+    const flaw = flawOf(token)
     setWrong(flaw)
     if (flaw !== undefined) return input.focus()
     setSending(true)
@@ -73,26 +74,12 @@ export const TokenForm = ({ onSignedIn }: { readonly onSignedIn: () => void }) =
           {login.token}
         </label>
         <div className="with-button">
-          <input
-            ref={field}
-            id={id}
-            className="input mono"
-            type={shown ? 'text' : 'password'}
-            autoComplete="off"
-            spellCheck={false}
-            autoCapitalize="off"
-            aria-invalid={wrong !== undefined || undefined}
-            aria-describedby={wrong === undefined ? undefined : `${id}-wrong`}
-          />
+          <TokenInput field={field} id={id} shown={shown} wrong={wrong} describedBy={described(id, { wrong })} />
           <Button aria-label={login.show} aria-pressed={shown} onClick={() => setShown(!shown)}>
             {shown ? <EyeClosedIcon /> : <EyeIcon />}
           </Button>
         </div>
-        {wrong !== undefined && (
-          <span className="wrong" id={`${id}-wrong`}>
-            {wrong}
-          </span>
-        )}
+        <FieldWords id={id} wrong={wrong} />
       </div>
       <Button type="submit" look="primary" busy={sending ? login.sending : undefined}>
         {login.submit}

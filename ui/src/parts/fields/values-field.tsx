@@ -1,6 +1,7 @@
 import { type ClipboardEvent, type KeyboardEvent, useId, useState } from 'react'
 import { common } from '../../words/common.ts'
 import { Chips } from '../lists/chips.tsx'
+import { described, FieldWords } from './field-words.tsx'
 
 /** Field for a list of texts; pasted text is split at commas and line ends. */
 export const ValuesField = ({
@@ -53,20 +54,13 @@ export const ValuesField = ({
         autoComplete="off"
         spellCheck={false}
         aria-invalid={wrong !== undefined || undefined}
-        aria-describedby={wrong === undefined ? `${id}-hint` : `${id}-hint ${id}-wrong`}
+        aria-describedby={described(id, { hint, wrong })}
         onChange={(event) => setText(event.target.value)}
         onBlur={() => add([text])}
         onKeyDown={onKeyDown}
         onPaste={onPaste}
       />
-      <span className="hint" id={`${id}-hint`}>
-        {hint}
-      </span>
-      {wrong !== undefined && (
-        <span className="wrong" id={`${id}-wrong`}>
-          {wrong}
-        </span>
-      )}
+      <FieldWords id={id} hint={hint} wrong={wrong} />
     </div>
   )
 }
