@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -73,11 +73,25 @@ await t.test('the image has the Node.js version that the tests use', (t) => {
   t.equal(versions.size, 1)
   const [inImage = ''] = versions
   t.match(read('.ci/run'), /^image_node=.*Dockerfile/m, 'which take its number from the Dockerfile')
-  const [, least = ''] = /^>=([\d.]+)$/.exec((JSON.parse(read('package.json')) as { engines: Env }).engines['node']!)!
+  const [, least = ''] = /^\^([\d.]+) /.exec((JSON.parse(read('package.json')) as { engines: Env }).engines['node']!)!
   t.ok(parseFloat(inImage) >= parseFloat(least))
   t.match(read('examples/kubernetes-client/client.yaml'), `image: node:${parseInt(inImage)}-slim`)
   t.comment(`the image runs ${inImage}, these tests run on ${process.versions.node}`)
   t.end()
+})
+
+await t.test('an installation without the packages of the build ends with one sentence', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'rollcall-prepare-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  const script = join(directory, 'prepare.mjs')
+  copyFileSync(join(root, 'prepare.mjs'), script)
+  const sentence = 'the packages that build Rollcall are not installed'
+  const stderr = `error: ${sentence}: install them with npm ci --include=dev.\n`
+  await t.rejects(run(process.execPath, [script]), { code: 1, stdout: '', stderr })
+  mkdirSync(join(directory, 'dist/src'), { recursive: true })
+  writeFileSync(join(directory, 'dist/src/main.js'), '')
+  const built = await run(process.execPath, [script])
+  t.strictSame(built, { stdout: `dist is not built again, because ${sentence}.\n`, stderr: '' })
 })
 
 await t.test('the production dependencies include every package that the code imports', async (t) => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { subset } from 'semver'
 import t from 'tap'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -12,6 +13,7 @@ type Package = {
   readonly devOptional?: true
   readonly hasInstallScript?: true
   readonly dependencies?: Readonly<Record<string, string>>
+  readonly engines?: { readonly node?: string }
 }
 const { packages } = read('package-lock.json') as { readonly packages: Readonly<Record<string, Package>> }
 const installed = Object.entries(packages).flatMap(([path, entry]) =>
@@ -102,5 +104,13 @@ await t.test('the versions of all packages are exact', (t) => {
   >
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies }))
     t.match(version, /^\d+\.\d+\.\d+(?:-[a-z\d.]+)?$/, name)
+  t.end()
+})
+
+await t.test('every package supports each version of Node.js that this package supports', (t) => {
+  const { node = '' } = packages['']!.engines!
+  t.same((read('package.json') as Package).engines, { node })
+  for (const { path, engines } of installed)
+    if (engines?.node !== undefined && !subset(node, engines.node)) t.fail(`${path} needs Node.js ${engines.node}`)
   t.end()
 })

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { minVersion, satisfies } from 'semver'
 import t from 'tap'
 import { OLDEST_NODE, tooOld } from '../../src/cli/node-version.ts'
 
@@ -8,9 +9,11 @@ const root = resolve(import.meta.dirname, '../../..')
 
 await t.test('the oldest supported Node.js is the one in package.json', (t) => {
   const { engines } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as { engines: { node: string } }
-  t.equal(engines.node, `>=${OLDEST_NODE}`)
-  for (const version of [`${OLDEST_NODE}.0`, '20.20.2', '21.0.0', '24.21.0', process.versions.node])
+  t.equal(minVersion(engines.node)?.version, `${OLDEST_NODE}.0`)
+  for (const version of [`${OLDEST_NODE}.0`, '20.20.2', '22.13.0', '24.21.0', process.versions.node]) {
     t.equal(tooOld(version), undefined, version)
+    t.ok(satisfies(version, engines.node), version)
+  }
   t.equal(tooOld('18.20.4'), 'Node.js 20.19 or later is needed; this is 18.20.')
   t.equal(tooOld('20.18.9'), 'Node.js 20.19 or later is needed; this is 20.18.')
   t.end()
