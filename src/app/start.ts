@@ -12,6 +12,7 @@ import { serverSettings } from './settings.ts'
 import { damageWatch } from './stores/damage.ts'
 import { openStores, type Stores } from './stores/stores.ts'
 import { type Fatal, faults } from './telemetry/fatal.ts'
+import { logForeignLines } from './telemetry/foreign-lines.ts'
 import { type Logger, loggerOf } from './telemetry/logger.ts'
 import { hasOwnLine } from './telemetry/outage-log.ts'
 
@@ -51,6 +52,8 @@ type StartOptions = {
    * in it is a fault.
    */
   readonly fatal?: () => void
+  /** Receives the function that reopens `log.file`. Not called if the log is standard output. */
+  readonly onLogFile?: (reopen: () => void) => void
   /** Ends the process after the grace period, regardless of its threads. */
   readonly cut?: () => void
 }
@@ -144,7 +147,9 @@ const listening = async (config: Config, logger: Logger, fatal: Fatal, options: 
  */
 export const start = async (config: Config, options: StartOptions = {}): Promise<Running> => {
   const { clock = systemClock } = options
-  const { logger, flushed } = loggerOf(config.log, clock)
+  const { logger, flushed, reopen } = loggerOf(config.log, clock)
+  if (config.log.file !== undefined) options.onLogFile?.(reopen)
+  const unlogged = options.fatal ? logForeignLines(logger, clock) : () => undefined
   for (const warning of options.warnings ?? []) logger.warn(warning)
   for (const note of options.meant ?? []) logger.info(note)
   const { fatal, endWith, release } = faults(logger, clock, options.fatal)
@@ -158,6 +163,7 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
         await close(cause)
       } finally {
         release()
+        unlogged()
         await flushed()
       }
     }
@@ -167,6 +173,7 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
   } catch (error) {
     if (isFailure(error)) logger.error(error.message.replaceAll('\n', ' '))
     release()
+    unlogged()
     const stopped = ending?.aborted === true && !isFailure(error)
     if (stopped) logger.info('rollcall was stopped before it accepted requests')
     await flushed()

@@ -3,6 +3,7 @@ import { loadConfig } from '../config/load.ts'
 import { EXIT } from '../failure.ts'
 import { type FileOptions, fileOf, reasonOf, withConfig } from './options.ts'
 import type { CommandServices } from './services.ts'
+import { serviceSignals } from './signals.ts'
 
 type ServeOptions = FileOptions & {
   readonly host?: string
@@ -23,23 +24,6 @@ export const flagsOf = ({
 })
 
 /**
- * Signal that aborts on SIGTERM or SIGINT, also in the first process of a container. A second signal ends the process
- * immediately.
- */
-const shutdownSignal = (): AbortSignal => {
-  const ending = new AbortController()
-  for (const [signal, exit] of [
-    ['SIGTERM', 143],
-    ['SIGINT', 130],
-  ] as const)
-    process.on(signal, () => {
-      if (ending.signal.aborted) process.exit(exit)
-      ending.abort()
-    })
-  return ending.signal
-}
-
-/**
  * Ends the process immediately. `exit` waits for threads inside SQLite; SIGKILL does not wait, but has no effect on the
  * first process of a container.
  */
@@ -54,7 +38,7 @@ const aborted = (ending: AbortSignal): Promise<void> =>
     else ending.addEventListener('abort', () => resolve(), { once: true })
   })
 
-/** `rollcall serve`: runs until SIGTERM or SIGINT, finishes running requests and exits with 0; with 1 after a fault. */
+/** `rollcall serve`: runs until SIGTERM, SIGINT or the end of its terminal, finishes running requests and exits with 0; with 1 after a fault. */
 export const addServe = (program: Command, given: CommandServices): void => {
   withConfig(program.command('serve'), given)
     .summary('run the service')
@@ -70,7 +54,7 @@ export const addServe = (program: Command, given: CommandServices): void => {
       'start although the event log is damaged; the event log records the reason',
     )
     .action(async ({ acceptLostKeys, acceptDamagedLog, ...options }: ServeOptions) => {
-      const ending = shutdownSignal()
+      const { ending, onLogFile } = serviceSignals()
       if (acceptLostKeys !== undefined) reasonOf(acceptLostKeys, '--accept-lost-keys')
       if (acceptDamagedLog !== undefined) reasonOf(acceptDamagedLog, '--accept-damaged-log')
       const { config, warnings, meant } = loadConfig({
@@ -81,7 +65,8 @@ export const addServe = (program: Command, given: CommandServices): void => {
       const { start } = await given.load()
       const fatal = () => process.exit(EXIT.failed)
       try {
-        const service = await start(config, { warnings, meant, acceptLostKeys, acceptDamagedLog, ending, fatal, cut })
+        const accepting = { acceptLostKeys, acceptDamagedLog }
+        const service = await start(config, { warnings, meant, ...accepting, ending, fatal, cut, onLogFile })
         await aborted(ending)
         await service.close()
       } catch (error) {

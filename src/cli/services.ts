@@ -36,6 +36,7 @@ type Rebuild = {
 
 /** A problem in the log. */
 export type LogFinding = { readonly check: string; readonly where: string; readonly found: string }
+type CheckedLog = { readonly events: number; readonly findings: readonly LogFinding[] }
 
 export type Move = {
   /** Compares both stores and counts events without writing. */
@@ -148,6 +149,7 @@ export type Services = LedgerServices &
         readonly fatal: () => void
         /** Ends the process without waiting. */
         readonly cut: () => void
+        readonly onLogFile: (reopen: () => void) => void
         /** Requests the end of the service; a running start rejects with its reason. */
         readonly ending?: AbortSignal
         /** Reason for starting although keys are lost. */
@@ -157,9 +159,7 @@ export type Services = LedgerServices &
       },
     ) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>
     /** Problems in the log of a data directory, which a service may be using; `events` is the number of events read. */
-    readonly checkLog: (
-      config: Config,
-    ) => Promise<{ readonly events: number; readonly findings: readonly LogFinding[] }>
+    readonly checkLog: (config: Config) => Promise<CheckedLog>
     /** Runs work on the records of a store, which a service may be using. */
     readonly withRecords: <T>(config: Config, clock: Clock, work: (records: StoredRecords) => Promise<T>) => Promise<T>
     /** Problems of server addresses; contacts no server. */

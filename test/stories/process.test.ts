@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -12,7 +12,7 @@ const main = resolve(import.meta.dirname, '../../src/main.js')
 type Environment = Readonly<Record<string, string>>
 
 /** Starts `rollcall serve` in its own process, on a free port by default; resolves when it listens or has ended. */
-const serve = async (t: Test, directory: string, environment: Environment = {}) => {
+const serve = async (t: Test, directory: string, environment: Environment = {}, logFile?: string) => {
   const own = {
     ROLLCALL_STORAGE_DATA_DIR: directory,
     ROLLCALL_SERVER_HOST: '127.0.0.1',
@@ -28,11 +28,17 @@ const serve = async (t: Test, directory: string, environment: Environment = {}) 
   child.stderr.on('data', (data: Buffer) => (told.err += String(data)))
   const port = await new Promise<number>((listening) => {
     void exited.then(() => listening(0))
+    const portIn = (text: string) => {
+      const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(text)
+      if (url) listening(Number(url[1]))
+      return url !== null
+    }
     child.stdout.on('data', (data: Buffer) => {
       told.out += String(data)
-      const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(told.out)
-      if (url) listening(Number(url[1]))
+      portIn(told.out)
     })
+    const inFile = async () => portIn(await readFile(logFile!, 'utf8').catch(() => ''))
+    if (logFile !== undefined) void eventually(inFile, 'the port in the log file')
   })
   return {
     port,
@@ -135,6 +141,34 @@ await t.test('on SIGTERM running requests finish, /readyz fails, and the process
   t.match(answer, /^HTTP\/1\.1 200 [^]*"clientToken":"rct_/)
   t.equal(await service.exited, 0)
   t.match(service.told.out, /rollcall has stopped/)
+})
+
+await t.test('SIGHUP reopens log.file, and SIGUSR1 opens no debugger', async (t) => {
+  const folder = await directoryOf(t)
+  const [file, old] = [join(folder, 'log'), join(folder, 'log.1')]
+  const service = await serve(t, await directoryOf(t), { ROLLCALL_LOG_FILE: file }, file)
+  service.kill('SIGUSR1')
+  await rename(file, old)
+  service.kill('SIGHUP')
+  const isNew = async () => (await stat(file).catch(() => undefined))?.mode
+  t.equal((await eventually(isNew, 'the new file')) & 0o777, 0o600, 'only its owner reads it')
+  t.match(
+    await exchange(service.port, 'GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
+    /^HTTP\/1\.1 200 /,
+  )
+  service.kill()
+  t.equal(await service.exited, 0)
+  t.match(await readFile(file, 'utf8'), /^\{[^]*"rollcall has stopped"/)
+  t.match(await readFile(old, 'utf8'), /"rollcall is listening"[^\n]*\n$/)
+  t.strictSame(service.told, { out: '', err: '' })
+})
+
+await t.test('without log.file the SIGHUP of a closed terminal stops the service in order', async (t) => {
+  const service = await serve(t, await directoryOf(t))
+  service.kill('SIGHUP')
+  t.equal(await service.exited, 0)
+  t.match(service.told.out, /"rollcall has stopped"/)
+  t.equal(service.told.err, '')
 })
 
 const preloaded = { NODE_OPTIONS: `--import ${resolve(import.meta.dirname, 'faulty.js')}` }

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { Refusal, refuse } from '../../errors.ts'
 import { insistOnFiles, NO_FILE } from '../../regular-file.ts'
 import { closeToOthers, privateFile } from './files/private-file.ts'
+import { builtInSqlite } from './sqlite-built-in.ts'
 
 export type Value = string | number | bigint | Uint8Array | null
 export type Statement = {
@@ -21,9 +22,7 @@ type Driver = { readonly DatabaseSync: new (path: string, options: { readOnly: b
 
 /** Node's own SQLite if it can return rows as arrays (22.16 and 24 or later), else the package with the same API. */
 const driver = async (): Promise<Driver> => {
-  const own = process.getBuiltinModule('node:sqlite' as 'fs') as unknown as
-    | (Driver & { StatementSync: { prototype: object } })
-    | undefined
+  const own = builtInSqlite() as (Driver & { StatementSync: { prototype: object } }) | undefined
   if (own && 'setReturnArrays' in own.StatementSync.prototype) return own
   return await import('@photostructure/sqlite')
 }

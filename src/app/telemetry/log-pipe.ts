@@ -7,8 +7,15 @@ export const WAITING_BYTES = 4 * 1_048_576
 /** Timeout in ms for waiting lines, at shutdown. */
 const FLUSH_MS = 1000
 
-/** Destination of log lines. `flushed` resolves when no line is waiting, or after the timeout. */
-export type Lines = { readonly write: (line: string) => void; readonly flushed: () => Promise<void> }
+/**
+ * Destination of log lines. `flushed` resolves when no line is waiting, or after the timeout. `reopen` opens the
+ * path of a file again.
+ */
+export type Lines = {
+  readonly write: (line: string) => void
+  readonly flushed: () => Promise<void>
+  readonly reopen?: () => void
+}
 
 /**
  * Returns the descriptor if the destination is a pipe or socket; undefined for a file or terminal, which accepts lines

@@ -1,7 +1,9 @@
+import { accessSync, constants } from 'node:fs'
 import { type DestinationStream, destination, pino } from 'pino'
 import { privateFile } from '../../adapters/embedded/files/private-file.ts'
 import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config/load.ts'
+import { messageOf } from '../../errors.ts'
 import { complain, type Lines, linesToPipe, pipeOf, WAITING_BYTES } from './log-pipe.ts'
 
 /**
@@ -49,7 +51,13 @@ const linesToFile = (dest: string | number, failed: (error: Error) => void, work
   const out = destination({ dest, sync: true, maxLength: WAITING_BYTES })
   out.on('write', worked)
   out.on('error', failed)
-  return { write: (line) => void out.write(line), flushed: () => Promise.resolve() }
+  const reopen = () => {
+    if (typeof dest === 'number') return
+    privateFile(dest)
+    accessSync(dest, constants.W_OK)
+    out.reopen()
+  }
+  return { write: (line) => void out.write(line), flushed: () => Promise.resolve(), reopen }
 }
 
 /**
@@ -68,7 +76,8 @@ const linesTo = (dest: string | number, clock: Pick<Clock, 'after'>, missed: (li
 
 /**
  * Logs to standard output or to the configured file. The file is readable only by its owner, because it may contain the
- * first token. No code waits for the reader, except `flushed` at shutdown, for a limited time.
+ * first token. No code waits for the reader, except `flushed` at shutdown, for a limited time. `reopen` opens
+ * the path of a file again, because another program renamed the file; it has no effect on a pipe.
  */
 export const loggerOf = ({ level: least, encoding, file }: Config['log'], clock: Pick<Clock, 'now' | 'after'>) => {
   if (file !== undefined) privateFile(file)
@@ -86,5 +95,15 @@ export const loggerOf = ({ level: least, encoding, file }: Config['log'], clock:
     timestamp: () => `,"time":"${clock.now().toISOString()}"`,
   }
   const logger = pino(options, encoding === 'console' ? consoleLines(out) : out)
-  return { logger, flushed: out.flushed }
+  const reopen = (): void => {
+    try {
+      out.reopen?.()
+    } catch (error) {
+      logger.error(
+        { file, why: messageOf(error) },
+        'log.file cannot be opened again; the log continues in the old file',
+      )
+    }
+  }
+  return { logger, flushed: out.flushed, reopen }
 }
