@@ -80,6 +80,7 @@ const everywhere = [
   'clock.ts',
   'regular-file.ts',
   'byte-budget.ts',
+  'exact-json.ts',
 ]
 /** Packages that each folder may use. */
 const packages: Readonly<Record<string, readonly string[]>> = {

@@ -69,12 +69,12 @@ const comparisons = {
   lte: (one, other) => one <= other,
   gt: (one, other) => one > other,
   gte: (one, other) => one >= other,
-} satisfies Readonly<Record<string, (one: number, other: number) => boolean>>
+} satisfies Readonly<Record<string, (one: number | bigint, other: number | bigint) => boolean>>
 
 /** Comparison operators on values parsed by `read`. A value that cannot be parsed never matches. */
 const ordered = <T>(
   read: (value: string) => T | undefined,
-  compare: (one: T, other: T, by: (a: number, b: number) => boolean) => boolean,
+  compare: (one: T, other: T, by: (a: number | bigint, b: number | bigint) => boolean) => boolean,
 ) =>
   Object.fromEntries(
     Object.entries(comparisons).map(([operator, by]) => [

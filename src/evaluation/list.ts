@@ -1,6 +1,9 @@
+import { parseExactly } from '../exact-json.ts'
+import { exact } from './number.ts'
+
 const parse = (text: string): unknown => {
   try {
-    return JSON.parse(text)
+    return parseExactly(text)
   } catch {
     return undefined
   }
@@ -19,8 +22,13 @@ const listOf =
 /** Parses a JSON list of texts (`null` item = `""`, JSON `null` = no items); undefined if invalid. */
 export const parseTextList = listOf('', (item): item is string => typeof item === 'string')
 
+const numbersOf = listOf<number | bigint>(
+  0,
+  (item): item is number | bigint => typeof item === 'bigint' || Number.isFinite(item),
+)
+
 /**
- * Parses a JSON list of numbers (`null` item = 0, JSON `null` = no items); undefined if invalid or if a number is too
- * large.
+ * Parses a JSON list of numbers (`null` item = 0, JSON `null` = no items), in the form of `parseNumber`; undefined if
+ * invalid or if a number is too large.
  */
-export const parseNumberList = listOf(0, (item): item is number => Number.isFinite(item))
+export const parseNumberList = (text: string): readonly (number | bigint)[] | undefined => numbersOf(text)?.map(exact)

@@ -4,10 +4,26 @@ const hexadecimal = /^([+-]?)0[xX]([\da-fA-F]*)(?:\.([\da-fA-F]*))?[pP]([+-]?\d+
 const infinite = /^[+-]?inf(?:inity)?$/i
 const nan = /^nan$/i
 
+const integer = /^[+-]?\d+$/
+
+/** A float64 above 2^53 − 1 as bigint, so that it compares exactly with integers; a smaller one unchanged. */
+export const exact = (value: number | bigint): number | bigint =>
+  typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER && Number.isFinite(value)
+    ? BigInt(value)
+    : value
+
 /**
- * Parses a float64 (api.md §8.4, number text; includes NaN); undefined if the text is invalid or the number too large.
+ * Parses a number (api.md §8.4, number text; includes NaN); undefined if the text is invalid or the number too large.
+ * The result is a float64, or, if its size is above 2^53 − 1, a bigint: an integer exactly, another number rounded to a
+ * float64.
  */
-export const parseNumber = (text: string): number | undefined => {
+export const parseNumber = (text: string): number | bigint | undefined => {
+  const value = float64Of(text)
+  if (value === undefined || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value
+  return integer.test(text) ? BigInt(text) : exact(value)
+}
+
+const float64Of = (text: string): number | undefined => {
   if (decimal.test(text)) return finite(Number(text))
   if (infinite.test(text)) return text.startsWith('-') ? -Infinity : Infinity
   if (nan.test(text)) return NaN

@@ -37,8 +37,18 @@ const nearest = (negative: boolean, numerator: bigint, denominator: bigint): num
   return view.getFloat64(0)
 }
 
-/** Number text of api.md §8.4. */
-export const referenceNumber = (text: string): number | undefined => {
+/** Number text of api.md §8.4: integers above 2^53 exactly, other numbers as float64. */
+export const referenceNumber = (text: string): number | bigint | undefined => {
+  const number = referenceFloat(text)
+  if (number === undefined || !Number.isFinite(number) || Math.abs(number) < 2 ** 53) return number
+  const [first = '', ...rest] = Array.from(text)
+  const digits = first === '+' || first === '-' ? rest : [first, ...rest]
+  if (!digits.every(isDigit)) return BigInt(number)
+  const size = digits.reduce((sum, digit) => sum * 10n + BigInt(digit), 0n)
+  return first === '-' ? -size : size
+}
+
+const referenceFloat = (text: string): number | undefined => {
   if (['nan'].includes(text.toLowerCase()) && text.length === 3) return NaN
   let rest = text
   let negative = false

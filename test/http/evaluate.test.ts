@@ -1,5 +1,6 @@
 import t from 'tap'
 import { booleanBucket } from '../../src/evaluation/bucket.ts'
+import { exactText } from '../../src/exact-json.ts'
 import { onCluster } from '../cluster/own.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
@@ -108,6 +109,8 @@ await t.test('a request evaluates a single flag', async (t) => {
     const texts: readonly [unknown, string][] = [
       [1.5, '1.5'],
       [1e21, '1e+21'],
+      [9007199254740993n, '9007199254740993'],
+      [{ ids: [18446744073709551617n, 9007199254740993n] }, '{"ids":[18446744073709551617,9007199254740993]}'],
       [true, 'true'],
       [null, ''],
       [['a', 1], '["a",1]'],
@@ -119,15 +122,24 @@ await t.test('a request evaluates a single flag', async (t) => {
       await make.boolean(`value-${n}`)
       await make.bySegment(`value-${n}`, { segmentKey: `value-${n}` })
       t.match(
-        await ask(B, { flagKey: `value-${n}`, context: { p: value } }),
+        await ask(B, exactText({ flagKey: `value-${n}`, context: { p: value } })),
         { enabled: true, segmentKeys: [`value-${n}`] },
         text,
       )
       t.match(await ask(B, { flagKey: `value-${n}`, context: { p: 'other' } }), { enabled: false })
     }
+    await make.segment('customer', [
+      { property: 'id', operator: 'eq', type: 'NUMBER_COMPARISON_TYPE', value: '9007199254740992' },
+    ])
+    await make.boolean('of-customer')
+    await make.bySegment('of-customer', { segmentKey: 'customer' })
+    for (const id of ['9007199254740992', '9007199254740993'])
+      t.equal((await ask(B, `{"flagKey":"of-customer","context":{"id":${id}}}`))['enabled'], id.endsWith('2'), id)
   })
 
   await t.test('an invalid evaluation request is refused', async (t) => {
+    const large = `{"flagKey":"simple","context":{"a":[${Array(2501).fill('9007199254740993').join()}]}}`
+    await refused(t, ['POST', B, large], 400, 'invalid field body: must have at most 2500 integers beyond 2^53')
     await refused(t, ['POST', B, {}], 404, 'flag "default/" not found', 'not_found')
     await refused(
       t,

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { booleanBucket } from '../../src/evaluation/bucket.ts'
 import { type Headers, startService } from '../start.ts'
 import { maker } from './flags.ts'
 
@@ -81,6 +82,14 @@ await t.test('flags are evaluated with OpenFeature remote evaluation (OFREP)', a
     t.equal((await one('half', { targetingKey: 7 })).status, 200, 'a number is a key')
   })
 
+  await t.test('OFREP evaluates a large integer as targeting key by its digits', async (t) => {
+    const bucket = (key: string) => booleanBucket(key, 'half') < 50
+    for (const key of ['9007199254740993', '9007199254740995', '18446744073709551617', '90071992547409931']) {
+      const { json } = await request('POST', `${O}/half`, `{"context":{"targetingKey":${key}}}`)
+      t.equal(json['value'], bucket(key), key)
+    }
+  })
+
   await t.test('OFREP errors have the form of its specification, with the usual status and headers', async (t) => {
     const said = async (answer: Promise<{ status: number; json: Said; headers: Said }>, status: number, body: Said) => {
       const { status: given, json, headers } = await answer
@@ -94,6 +103,10 @@ await t.test('flags are evaluated with OpenFeature remote evaluation (OFREP)', a
     await said(request('POST', `${O}/on`, '{'), 400, { key: 'on', errorCode: 'PARSE_ERROR' })
     for (const context of ['x', 7, []]) await said(one('on', context), 400, { key: 'on', errorCode: 'INVALID_CONTEXT' })
     await said(request('POST', O, { context: 1 }), 400, { errorCode: 'INVALID_CONTEXT' })
+    await said(request('POST', `${O}/on`, '{"context":{"a":[{"b":1e400}]}}'), 400, {
+      errorCode: 'INVALID_CONTEXT',
+      errorDetails: 'invalid field context.a[0].b: must not contain numbers out of range',
+    })
     const noKey = 'invalid field key: must not be empty'
     await said(request('POST', `${O}//`, {}), 400, { errorDetails: noKey })
     await said(one('on', {}, { authorization: '' }), 401, {

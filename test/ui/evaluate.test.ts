@@ -310,6 +310,9 @@ await t.test('the context can be edited as JSON, and its errors are shown', { sk
   await json.fill('["plan"]')
   await page.keyboard.press('Control+Enter')
   await page.getByText('Write an object, such as {"plan": "beta"}.').waitFor()
+  await json.fill('{"ids": [9007199254740993]}')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText('Write numbers above 9007199254740991 as text, in quotes.').waitFor()
   await json.fill(JSON.stringify(Object.fromEntries(Array.from({ length: 99 }, (_, n) => [`p${n}`, n]))))
   await page.keyboard.press('Control+Enter')
   // The service accepts at most 100 parameters.

@@ -1,4 +1,5 @@
 import type { constraintBody } from '../../contract/flags/constraint.ts'
+import { parseExactly } from '../../exact-json.ts'
 import { membersOf as namesOf } from './members.ts'
 import type {
   Document,
@@ -20,8 +21,7 @@ type Unknown = (path: string) => void
 
 const VERSIONS = ['1.0', '1.1', '1.2', '1.3', '1.4']
 
-const plain = (source: Source | undefined): unknown =>
-  present(source) ? (JSON.parse(json(source!)) as unknown) : undefined
+const plain = (source: Source | undefined): unknown => (present(source) ? parseExactly(json(source!)) : undefined)
 
 const truth = (source: Source | undefined): boolean => {
   const value = plain(source) ?? false
@@ -31,7 +31,7 @@ const truth = (source: Source | undefined): boolean => {
 /** A number, or a text that the validation rules of the service will reject. */
 const amount = (source: Source | undefined): unknown => {
   const value = plain(source)
-  return value === undefined || typeof value === 'number' || typeof value === 'string'
+  return value === undefined || ['number', 'bigint', 'string'].includes(typeof value)
     ? value
     : wrong(source!.path, 'must be a number.')
 }

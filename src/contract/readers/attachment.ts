@@ -1,7 +1,7 @@
 import { invalid } from '../../errors.ts'
+import { closingQuote } from '../../exact-json.ts'
 import type { Field } from './field.ts'
 import { text } from './fields.ts'
-import { closingQuote } from './value.ts'
 
 const MAX_BYTES = 1_024_000
 

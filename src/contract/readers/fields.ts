@@ -117,7 +117,8 @@ export const choice = <const E extends Readonly<Record<string, number>>>(
     optional: byDefault !== undefined,
     read: (value, name) => {
       if (absent(value)) return byDefault ?? invalid(name, 'must not be empty')
-      if (typeof value !== 'string' && typeof value !== 'number') return malformed(name, 'a name or a number')
+      if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint')
+        return malformed(name, 'a name or a number')
       return known.get(value) ?? invalid(name, `unknown value "${value}"`)
     },
   }

@@ -48,6 +48,7 @@ const numeral = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
  */
 export const numberOf = (value: unknown, name: string, description: string): number => {
   if (typeof value === 'number') return value
+  if (typeof value === 'bigint') return Number(value)
   if (typeof value !== 'string') return malformed(name, 'a number')
   return numeral.test(value) ? Number(value) : invalid(name, description)
 }
@@ -78,18 +79,4 @@ export const instantOf = (text: string): string | undefined => {
 export const settle = (error: unknown, held: Error | undefined): Error => {
   if (error instanceof Refusal && error.reason !== 'malformed_body') return held ?? error
   throw error
-}
-
-/** Code unit of the quotation mark of JSON strings. */
-export const QUOTE = 0x22
-const BACKSLASH = 0x5c
-
-/** Index of the closing quote of a JSON string; the length of the text if it is missing. */
-export const closingQuote = (text: string, opening: number): number => {
-  for (let at = opening + 1; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === BACKSLASH) at++
-    else if (unit === QUOTE) return at
-  }
-  return text.length
 }

@@ -1,11 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { closingQuote, objectOf, QUOTE, type Raw } from '../../contract/readers/value.ts'
+import { objectOf, type Raw } from '../../contract/readers/value.ts'
 import { invalid, Refusal, refuse } from '../../errors.ts'
+import { closingQuote, LONG_NUMBER, parseExactly, QUOTE } from '../../exact-json.ts'
 import { bodyRoom, type Of, SMALL } from './room.ts'
 
 const DEEPEST = 64
 const MOST_MEMBERS = 50_000
+const MOST_LARGE_INTEGERS = 2500
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -100,8 +102,9 @@ const jsonBody = (request: FastifyRequest): Raw => {
 
 const parsed = (text: string): unknown => {
   try {
-    return JSON.parse(text)
-  } catch {
+    return LONG_NUMBER.test(text) ? parseExactly(text, MOST_LARGE_INTEGERS) : JSON.parse(text)
+  } catch (error) {
+    if (error instanceof Refusal) throw error
     return refuse('malformed_body')
   }
 }

@@ -72,6 +72,16 @@ await t.test('flags and their variants are created, read, changed and deleted', 
       'invalid field metadata: must be less than 64 KB',
     )
     await refused(t, post({ metadata: { a: { b: ['\0'] } } }), 400, 'invalid field metadata: must not contain NUL')
+    for (const [metadata, field] of [
+      ['{"a":9007199254740993}', 'metadata.a'],
+      ['{"b":{"c":[1,-9007199254740992]}}', 'metadata.b.c[1]'],
+    ] as const)
+      await refused(
+        t,
+        ['POST', '/api/v1/flags', `{"key":"rules","name":"x","metadata":${metadata}}`],
+        400,
+        `invalid field ${field}: must be an integer of at most 9007199254740991, or text`,
+      )
     await refused(
       t,
       ['POST', '/api/v1/flags', '{"key":"rules","name":"x","metadata":{"a":1e400}}'],

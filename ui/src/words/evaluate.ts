@@ -32,6 +32,7 @@ export const evaluate = {
   json: 'Context as JSON',
   jsonHint: 'One object. Values that are not text are converted to JSON text.',
   jsonPrivate: (names: readonly string[]) => `Left out of the address and of what is copied: ${list(names)}.`,
+  jsonLarge: 'Write numbers above 9007199254740991 as text, in quotes.',
   jsonObject: 'Write an object, such as {"plan": "beta"}.',
   asJson: 'Write it as JSON',
   asRows: 'Write it as rows',

@@ -1,4 +1,4 @@
-import { jsonFlaw } from '../../parts/fields/json-flaw.ts'
+import { isImprecise, jsonFlaw } from '../../parts/fields/json-flaw.ts'
 import { evaluate as words } from '../../words/evaluate.ts'
 import { PREFIX, type Search } from './search.ts'
 
@@ -56,7 +56,10 @@ export const rowsOf = ({ rows, json }: Form): readonly Row[] => {
 }
 
 const jsonWrong = (json: string): string | undefined =>
-  json.trim() === '' ? undefined : (jsonFlaw(json) ?? (membersOf(json) ? undefined : words.jsonObject))
+  json.trim() === ''
+    ? undefined
+    : (jsonFlaw(json) ??
+      (isImprecise(JSON.parse(json)) ? words.jsonLarge : membersOf(json) ? undefined : words.jsonObject))
 
 const rowWrong = (row: Row, before: readonly Row[]): string | undefined => {
   if (isBlank(row)) return undefined

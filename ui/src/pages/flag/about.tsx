@@ -4,9 +4,9 @@ import type { Flaws } from '../../parts/editing/editing.ts'
 import type { ChangeDraft } from '../../parts/editing/use-draft.ts'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { AboutFields, AboutTimes } from '../../parts/fields/about-fields.tsx'
+import { isImprecise } from '../../parts/fields/json-flaw.ts'
 import { flag } from '../../words/flag.ts'
 import type { Draft } from './draft.ts'
-import { isImprecise } from './metadata.ts'
 import { MetadataRows } from './metadata-rows.tsx'
 
 const words = flag.about

@@ -1,12 +1,12 @@
 import type { FieldViolation } from '../../api/failure.ts'
 import { type Flaws, same } from '../../parts/editing/editing.ts'
 import { isPercentage, tooLong } from '../../parts/editing/rules.ts'
-import { jsonFlaw } from '../../parts/fields/json-flaw.ts'
+import { isImprecise, jsonFlaw } from '../../parts/fields/json-flaw.ts'
 import { fields } from '../../words/common.ts'
 import { flag as words } from '../../words/flag.ts'
 import { rule as ruleWords, variant as variantWords } from '../../words/variant.ts'
 import type { Draft, RolloutDraft, RuleDraft, VariantDraft } from './draft.ts'
-import { isImprecise, metadataOf, rowFlaw } from './metadata.ts'
+import { metadataOf, rowFlaw } from './metadata.ts'
 import { isTooMuch, type Share, sumOf } from './weights.ts'
 
 const most = { name: 255, description: 10_000, attachment: 1_024_000 }

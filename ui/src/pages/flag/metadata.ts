@@ -47,9 +47,3 @@ const valueOf = ({ type, value }: MetadataRow): unknown => {
 /** Converts valid rows to metadata. */
 export const metadataOf = (rows: readonly MetadataRow[]): Record<string, unknown> =>
   Object.fromEntries(rows.map((row) => [row.key, valueOf(row)]))
-
-/** Whether it contains a number beyond `Number.MAX_SAFE_INTEGER`, which a browser cannot represent exactly. */
-export const isImprecise = (value: unknown): boolean => {
-  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER
-  return typeof value === 'object' && value !== null && Object.values(value).some(isImprecise)
-}

@@ -2,11 +2,11 @@ import { isFailure } from '../../api/failure.ts'
 import { type Loaded, readFlag } from '../../api/flags.ts'
 import { readSegment } from '../../api/segments.ts'
 import type { Merged } from '../../parts/editing/editing.ts'
+import { isImprecise } from '../../parts/fields/json-flaw.ts'
 import { flags } from '../../words/flags.ts'
 import { restore } from '../../words/restore.ts'
 import { type BySegments, type Draft, draftOf } from './draft.ts'
 import { withVariants } from './merge.ts'
-import { isImprecise } from './metadata.ts'
 import { rolloutSentence, ruleSentence } from './sentences.ts'
 
 /** Past state of a flag, and the keys of its segments that do not exist now. */

@@ -89,3 +89,9 @@ export const jsonFlaw = (text: string): string | undefined => {
   const lines = text.slice(0, flaw.at).split('\n')
   return json.not(flaw.words, lines.length, [...lines.at(-1)!].length + 1)
 }
+
+/** Whether it contains a number beyond `Number.MAX_SAFE_INTEGER`, which a browser cannot represent exactly. */
+export const isImprecise = (value: unknown): boolean => {
+  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER
+  return typeof value === 'object' && value !== null && Object.values(value).some(isImprecise)
+}
