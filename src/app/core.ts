@@ -121,7 +121,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
   const seal = sealer(keys, lostSubjects(metrics, logger, opened.adapters.views))
   const { index, held, lives, erasures, closed, remember, recall } = memoryOf(config, logger, keys.forget)
-  const { execute, foldOf } = executor(log, enveloper(seal, instance, clock.now, alone ? time.newest : undefined), {
+  const commands = executor(log, enveloper(seal, instance, clock.now, alone ? time.newest : undefined), {
     clock,
     admit: quotas(config.quotas, held, index),
     format: alone ? FORMAT : membership.format,
@@ -179,5 +179,5 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
   const made = { clock, faults, onError, names, metrics, budgets, stores, time, log, instance, seal, membership }
   const memory = { closed, index, flagStore: held, lives, erasures }
   const indexer = indexerOf({ clock, log, stores, follower, onError })
-  return { ...made, ...memory, execute, foldOf, follower, guard, indexer, lease, snapshots, intervals }
+  return { ...made, ...memory, ...commands, follower, guard, indexer, lease, snapshots, intervals }
 }

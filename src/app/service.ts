@@ -96,6 +96,10 @@ export const serviceOf = async (
     ledger,
     idempotency: idempotency({ views, now: clock.now, instance, replays: metrics.replays(), alone }),
     reservations: reservations(execute, core.foldOf, randomUUID, clock.now),
+    rehearsal: {
+      execute: core.rehearse,
+      reservations: reservations(core.rehearse, core.foldOf, randomUUID, clock.now),
+    },
     readiness: readinessOf(clock, stores, draining, fresh, core.closed.none, follower.caughtUp, ledger.state),
     about: aboutOf(config),
     tell: (record, message) => logger.info(record, message),

@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.ts'
 import { keyedQueue } from '../concurrency.ts'
 import { isRefusal, type Refusal, refuse } from '../errors.ts'
-import { type AnyEvent, FIRST_FORMAT, inFormat, type Shapes, type Written } from '../events/define.ts'
-import type { Appended, EventLog, NewEvent, Stored } from '../events/log.ts'
-import type { Actor } from '../events/meta.ts'
-import { type Decider, decide, evolved } from './decider.ts'
+import { type AnyEvent, FIRST_FORMAT } from '../events/define.ts'
+import type { EventLog } from '../events/log.ts'
+import type { Decider } from './decider.ts'
 import { earlier, type Outcome } from './earlier.ts'
 import type { Context, enveloper } from './envelope.ts'
+import { type PlanOptions, planner, rehearser, storedAs, streamOf } from './plan.ts'
 import { type Fold, stepped, streamFolds, whole } from './stream-folds.ts'
 
 /** Maximum attempts of a command in races with other processes, and maximum queue length per stream. */
@@ -21,16 +21,6 @@ const jitter = () => 5 + Math.random() * 45
 const lost = (error: unknown): undefined => {
   if (!isRefusal(error, 'write_conflict')) throw error
 }
-
-/**
- * Refuses events that exceed a quota. Called right before the append. `growth` returns the growth of the state in
- * bytes.
- */
-export type Admit = (asked: {
-  readonly events: readonly AnyEvent[]
-  readonly growth: () => number
-  readonly actor: Actor
-}) => void
 
 type Queue = { length: number; broken?: Refusal }
 
@@ -67,34 +57,6 @@ export const streamQueue = (most: number) => {
   }
 }
 
-type Options = {
-  readonly clock: Pick<Clock, 'sleep'>
-  readonly admit?: Admit
-  /** Format to write, or a function that returns it; by default the first format, which every instance reads. */
-  readonly format?: number | (() => number)
-}
-
-/**
- * Converts events to shapes that every running instance can read. Refuses with `release_in_progress` if an event has no
- * shape of this kind.
- */
-const readable = <E extends AnyEvent>(shapes: Shapes, format: number, decided: readonly E[]): readonly Written<E>[] =>
-  decided.map((event) => inFormat(shapes, format, event) ?? refuse('release_in_progress'))
-
-/** Events in the form in which the log stores them. */
-const storedAs = (
-  stream: string,
-  written: readonly NewEvent[],
-  { revision, positions, times }: Appended,
-): readonly Stored[] =>
-  written.map((event, n) => ({
-    ...event,
-    time: times?.[n] ?? event.time,
-    stream,
-    revision: revision - BigInt(written.length - 1 - n),
-    position: positions[n]!,
-  }))
-
 /**
  * Executes commands. The executor is the only writer of events: it reads the stream, computes the state, decides, and
  * appends at the revision that it read (optimistic concurrency). Commands of one stream run one at a time. If a
@@ -105,10 +67,15 @@ const storedAs = (
 export const executor = (
   log: EventLog,
   envelope: ReturnType<typeof enveloper>,
-  { clock, admit = () => undefined, format = FIRST_FORMAT }: Options,
+  {
+    clock,
+    admit = () => undefined,
+    format = FIRST_FORMAT,
+  }: Partial<PlanOptions> & { readonly clock: Pick<Clock, 'sleep'> },
 ) => {
   const folds = streamFolds(log)
   const inTurn = streamQueue(WAITING)
+  const planned = planner(envelope, { admit, format })
 
   const execute = async <S, C extends Payloads, E extends AnyEvent, K extends keyof C & string>(
     decider: Decider<S, C, E>,
@@ -128,18 +95,9 @@ export const executor = (
           ? (handed ?? (await folds.newest(decider, stream)))
           : await earlier(log, folds, decider, stream, commandId)
       if ('repeated' in fold) return fold
-      if (!decider.unread?.commands.has(name)) whole(fold)
-      const current = typeof format === 'number' ? format : format()
-      const decisions = readable(decider.shapes, current, await decide(decider, fold, name, command, context))
-      const decided = decisions.map(({ event }) => event)
+      const { decided, state, written } = await planned(decider, fold, stream, name, command, context)
       const outcome = { before: fold.state, events: decided, repeated: false }
-      if (decided.length === 0) return { ...outcome, state: fold.state, revision: fold.changes, stored: [] }
-      const state = await evolved(decider, fold.state, decided)
-      const { weight } = decider
-      let growth: number | undefined
-      const measured = () => (growth ??= weight ? weight(state) - weight(fold.state) : 0)
-      admit({ events: decided, growth: measured, actor: context.actor })
-      const written = await envelope(stream, decisions, name, context)
+      if (decided.length === 0) return { ...outcome, state, revision: fold.changes, stored: [] }
       const appended = await log.append(stream, written, fold.at).catch(lost)
       if (appended === undefined) return undefined
       const stored = storedAs(stream, written, appended)
@@ -163,6 +121,7 @@ export const executor = (
 
   return {
     execute,
+    rehearse: rehearser(folds, planned),
     /** Reads the stream to its end and returns the state, with the cache. Refuses with `event_unreadable`. */
     foldOf: async <S, C extends Payloads, E extends AnyEvent>(
       decider: Decider<S, C, E>,
@@ -170,8 +129,6 @@ export const executor = (
     ): Promise<Fold<S>> => whole(await folds.newest(decider, streamOf(decider, id))),
   }
 }
-
-const streamOf = ({ category }: { readonly category: string }, id: string): string => `${category}-${id}`
 
 type Executor = ReturnType<typeof executor>
 export type Execute = Executor['execute']

@@ -49,16 +49,31 @@ const TraceStep = named('TraceStep', {
 })
 export type TraceStep = Shown<typeof TraceStep>
 
-const common = {
+const outcome = {
   reason: Reason,
   segmentKeys: Texts,
+  trace: Type.Optional(Type.Array(TraceStep)),
+  untried: Type.Optional(Type.Integer()),
+}
+const common = {
+  ...outcome,
   flagKey: Text,
   requestId: Text,
   requestDurationMillis: Type.Number(),
   timestamp: Instant,
-  trace: Type.Optional(Type.Array(TraceStep)),
-  untried: Type.Optional(Type.Integer()),
 }
+
+/** Answer of a flag in a dry run: `enabled` of a Boolean flag, the other fields of a variant flag (api.md §7.9). */
+const TrialAnswer = named('TrialAnswer', {
+  enabled: Type.Optional(Type.Boolean()),
+  match: Type.Optional(Type.Boolean()),
+  variantKey: Type.Optional(Text),
+  variantAttachment: Type.Optional(Text),
+  ...outcome,
+})
+export type TrialAnswer = Shown<typeof TrialAnswer>
+/** Answers of a flag for one entity, at present and after the changes of a dry run. */
+export const TrialAnswers = named('TrialAnswers', { present: TrialAnswer, changed: TrialAnswer })
 
 /**
  * Evaluation of a flag for an entity, by flag type (api.md §8.1). `trace` and `untried` are present if an explanation

@@ -99,6 +99,7 @@ export const eventReason = (headers: IncomingHttpHeaders): string | undefined =>
   return lengthOf(text) <= REASON_MAX ? text : wrongHeader('Event-Reason', `must be at most ${REASON_MAX} characters`)
 }
 
+const isDryRun = (query: unknown): boolean => (query as { readonly dryRun?: boolean } | undefined)?.dryRun === true
 const readsPast = (query: unknown): boolean => (query as { readonly at?: unknown } | undefined)?.at !== undefined
 
 /** Steps 9 to 11 of api.md §1.3, except query and field rules. */
@@ -113,7 +114,10 @@ export const preconditions = (
     if (!(await service.seen(after, WAIT_MS))) viewBehind(after)
   }
 
-  /** Reads the headers of a write, or waits for the position of a read. Refuses a write on a read-only instance. */
+  /**
+   * Reads the headers of a write, or waits for the position of a read. Refuses a write on a read-only instance. A dry
+   * run needs neither a reason nor a writable instance, and no answer is stored under its key.
+   */
   const readHeaders: Step = (exchange) => {
     const { request, spec } = exchange
     const { access, method, writes } = spec
@@ -126,6 +130,10 @@ export const preconditions = (
     const match = ifMatch(headers)
     if (method === 'POST') exchange.idempotencyKey = idempotencyKey(headers)
     request.directives = { ...(reason !== undefined && { reason }), ...(match !== undefined && { ifMatch: match }) }
+    if (isDryRun(exchange.query)) {
+      exchange.idempotencyKey = undefined
+      return undefined
+    }
     const { readOnly, requireReason } = service.settings
     if (readOnly && writes === 'unless-read-only') refuse('read_only')
     return reason === undefined && requireReason.length > 0 ? insistOnReason(requireReason, exchange) : undefined

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { refuse } from '../../errors.ts'
-import { named, type Shown, TextMap } from '../answer.ts'
+import { named, type Shown, Text, TextMap } from '../answer.ts'
+import { TrialAnswers } from '../evaluation.ts'
 import { type ChangeOf, changesOf, id, kind, partly, ref } from '../readers/changes.ts'
 import { list, object, optional } from '../readers/fields.ts'
 import { input, type ReadOf } from '../readers/input.ts'
@@ -68,11 +69,16 @@ const kinds = {
 export const flagChanges = changesOf(kinds, 'FlagChange')
 export type FlagChangeAsked = ChangeOf<typeof kinds>
 
-/** The flag with its parts after the changes, and the id of each part that was created with a reference. */
+/**
+ * The flag with its parts after the changes, and the id of each part that was created with a reference. A dry run adds
+ * the present revision, and the answers for its entity.
+ */
 export const ChangedFlag = named('ChangedFlag', {
   flag: Flag,
   rules: Type.Array(Rule),
   rollouts: Type.Array(Rollout),
   refs: TextMap,
+  revision: Type.Optional(Text),
+  evaluations: Type.Optional(TrialAnswers),
 })
 export type ChangedFlag = Shown<typeof ChangedFlag>

@@ -1,8 +1,10 @@
-import { named, type Shown, TextMap } from '../answer.ts'
+import { Type } from 'typebox'
+import { named, type Shown, Text, TextMap } from '../answer.ts'
 import { type ChangeOf, changesOf, id, kind, partly, ref } from '../readers/changes.ts'
 import type { ReadOf } from '../readers/input.ts'
 import { constraintFields } from './constraint.ts'
 import { Segment, segmentOwnFields } from './segment.ts'
+import { SegmentMatch } from './segment-match.ts'
 
 type ConstraintRead = ReadOf<typeof constraintFields>
 
@@ -20,6 +22,14 @@ const kindsOf = <T>(check: (read: ConstraintRead) => T) => ({
 export const segmentChanges = <T>(check: (read: ConstraintRead) => T) => changesOf(kindsOf(check), 'SegmentChange')
 export type SegmentChangeAsked<T> = ChangeOf<ReturnType<typeof kindsOf<T>>>
 
-/** The segment after the changes, and the id of each constraint that was created with a reference. */
-export const ChangedSegment = named('ChangedSegment', { segment: Segment, refs: TextMap })
+/**
+ * The segment after the changes, and the id of each constraint that was created with a reference. A dry run adds the
+ * present revision, and the matches of its entity.
+ */
+export const ChangedSegment = named('ChangedSegment', {
+  segment: Segment,
+  refs: TextMap,
+  revision: Type.Optional(Text),
+  evaluations: Type.Optional(named('TrialMatches', { present: SegmentMatch, changed: SegmentMatch })),
+})
 export type ChangedSegment = Shown<typeof ChangedSegment>

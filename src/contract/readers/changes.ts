@@ -1,8 +1,9 @@
 import { type TSchema, Type } from 'typebox'
 import { inPlace, invalid } from '../../errors.ts'
+import { context, entityId } from '../entity.ts'
 import type { Field, Input } from './field.ts'
-import { absent, list, optional, text } from './fields.ts'
-import { type Fields, input, member, type ReadOf } from './input.ts'
+import { absent, flag, list, object, optional, text } from './fields.ts'
+import { type Fields, input, member, query, type ReadOf } from './input.ts'
 import { objectOf, type Raw, textOf } from './value.ts'
 
 /** One kind of change: its schema and its reader. `place` names the change in the request. */
@@ -56,12 +57,25 @@ const change = <K extends Kinds>(kinds: K, name: string): Field<ChangeOf<K>> => 
   }
 }
 
-/** Body with several changes that are applied as one. OpenAPI calls each change `name`. References must be unique. */
+const trialEntity = optional(object(input({ entityId, context })))
+/** Entity whose answers a dry run compares; undefined if the body names none. */
+export type TrialEntity = ReturnType<(typeof trialEntity)['read']>
+
+/** Query that tries the changes without a write. */
+export const dryRunQuery = query({ dryRun: flag() })
+/** Query of a dry run whose answers for an entity can be explained. */
+export const explainedDryRunQuery = query({ dryRun: flag(), explain: flag() })
+
+/**
+ * Body with several changes that are applied as one, and the entity of a dry run. OpenAPI calls each change `name`.
+ * References must be unique.
+ */
 export const changesOf = <const K extends Kinds>(
   kinds: K,
   name: string,
-): Input<{ readonly changes: readonly ChangeOf<K>[] }> => {
-  const { schema, read } = input({ changes: list(change(kinds, name), { min: 1, max: MOST }) }, `${name}s`)
+): Input<{ readonly changes: readonly ChangeOf<K>[]; readonly evaluate: TrialEntity }> => {
+  const changes = list(change(kinds, name), { min: 1, max: MOST })
+  const { schema, read } = input({ changes, evaluate: trialEntity }, `${name}s`)
   return {
     schema,
     read: (raw) => {

@@ -41,11 +41,12 @@ const missingMore = (
   { need, more }: RequiredRights,
   asked: Query,
   place?: string,
+  body?: Raw,
 ): Refusal | undefined => {
   if (asked.length === 0) return undefined
   for (const { right, bit, isAsked } of more) {
     const held = place === undefined ? together(reach, bit | (need?.bit ?? 0)) : allowed(reach, bit, place)
-    if (!held && isAsked(asked)) return rightMissing(right, place)
+    if (!held && isAsked(asked, body)) return rightMissing(right, place)
   }
   return undefined
 }
@@ -147,7 +148,7 @@ export const byRest = (
   const namespace = namespaceAsked(wants, request)
   if (wants.inOne && namespace !== undefined) return inNamespace(reach, wants.inOne, namespace)
   if (other && asksOther(request, other)) return ofRecord(reach, other, other.boundTo(other.idIn(asked)!))
-  if (!isNamedLater(place)) return missingMore(reach, wants, asked, placeInHead(place, request, service))
+  if (!isNamedLater(place)) return missingMore(reach, wants, asked, placeInHead(place, request, service), body)
   if ('record' in place) return need && ofRecord(reach, need, place.record(paramsOf(request)))
   if ('query' in place) return inOne(reach, wants, asked, place.query(asked))
   if ('made' in place) return inOne(reach, wants, asked, place.made(body))

@@ -15,12 +15,13 @@ import { segments } from '../../projections/segments.ts'
 import type { Row } from '../../projections/views.ts'
 import { snapshotAt } from '../as-of-readings.ts'
 import { type Call, type RouteOptions, route } from '../route/route.ts'
-import { ordinary } from '../route/statements.ts'
+import { type Guarded, ordinary } from '../route/statements.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { ReadServices } from '../services/reads.ts'
 import { type Answer, ok } from '../wire/reply.ts'
 import { takeRoom } from '../wire/room.ts'
 import { applyEvents, contextOf } from './command-context.ts'
+import { type Rehearsed, rehearsedRows } from './dry-run.ts'
 
 type AnyCall = Call<unknown, unknown>
 /** Target of a command on a flag or segment, with the incarnation of its namespace (`''` if it does not exist). */
@@ -29,19 +30,28 @@ type Of = { readonly namespace: string; readonly key: string; readonly incarnati
 /** Path of one namespace. */
 export const NAMESPACE = '/api/v1/namespaces/:namespaceKey'
 
-/** Access with the right in the namespace of the path. */
-export const inPath = (right: Right) =>
-  ({ credential: 'management', namespace: { param: 'namespaceKey' }, right }) as const
+/** Access with the right in the namespace of the path; `evaluates`: the right to evaluate in a dry run. */
+export const inPath = (right: Right, evaluates?: Right) =>
+  ({
+    credential: 'management',
+    namespace: { param: 'namespaceKey' },
+    right,
+    ...(evaluates && { evaluates }),
+  }) as const
 
 /** Mounts a route of the flag API under its namespace and, for `default`, directly under /api/v1 (api.md §7.1). */
 export const namespacedRoute = <A extends TSchema, B = undefined, Q = undefined>(
   app: FastifyInstance,
-  { right, ...options }: Omit<RouteOptions<B, Q, A>, 'access' | keyof typeof ordinary> & { readonly right: Right },
+  {
+    right,
+    evaluates,
+    ...options
+  }: Omit<RouteOptions<B, Q, A>, 'access' | keyof typeof ordinary> & Pick<Guarded, 'evaluates'> & { right: Right },
 ): void => {
   const stated = { ...ordinary, ...options }
-  route(app, { ...stated, url: NAMESPACE + options.url, access: inPath(right) })
-  const access = { credential: 'management', namespace: 'default', right } as const
-  route(app, { ...stated, url: `/api/v1${options.url}`, access })
+  const access = inPath(right, evaluates)
+  route(app, { ...stated, url: NAMESPACE + options.url, access })
+  route(app, { ...stated, url: `/api/v1${options.url}`, access: { ...access, namespace: 'default' } })
 }
 
 /** Namespace of the path. */
@@ -121,6 +131,19 @@ const writer =
         const row = rows(projection, id) ?? held(service, of) ?? (await rowNow(service.log, projection, id))
         const { doc, changes } = readable(row) ?? refuse('write_conflict')
         return ok(show(doc ?? refuse('write_conflict')), changes, headers)
+      },
+      /** Rehearses a command and answers with the document before and after it; the ETag is the present revision. */
+      respondRehearsed: async <T>(
+        call: AnyCall,
+        key: string,
+        work: (of: Of, context: Context) => Promise<Rehearsed>,
+        show: (present: D, next: D, revision: string) => T | Promise<T>,
+      ): Promise<Answer<T>> => {
+        await take(service, call, key)
+        const of = await target(call, key)
+        const outcome = await work(of, contextOf(call, service))
+        const { present, next } = await rehearsedRows(service, projection, idOf(of), held(service, of), outcome)
+        return ok(await show(present.doc, next, String(present.changes)), present.changes)
       },
       /** Runs a command with an empty answer. */
       respondEmpty: async (

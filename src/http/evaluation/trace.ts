@@ -2,6 +2,7 @@ import { comparisonTypes, rolloutTypes, segmentOperators } from '../../contract/
 import type * as contract from '../../contract/evaluation.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { FailedConstraint, Trace, TraceStep } from '../../evaluation/trace.ts'
+import { membersOf } from '../wire/pieces.ts'
 
 /**
  * Size limit of segments, constraints and distributions in one trace, in UTF-16 units; each entry adds a fixed cost.
@@ -50,10 +51,12 @@ const shownStep = (step: TraceStep, fits: Fits): contract.TraceStep => {
   }
 }
 
-/** Additional fields of an explained answer, as JSON (api.md §8.6). */
-export const traceJson = (trace: Trace, flag: Compiled): string => {
+/** Additional fields of an explained answer (api.md §8.6). */
+export const shownTrace = (trace: Trace, flag: Compiled) => {
   const fits = roomFor()
   const parts = flag.type === 'boolean' ? flag.rollouts : flag.rules
-  const steps = trace.map((step) => shownStep(step, fits))
-  return `"trace":${JSON.stringify(steps)},"untried":${parts.length - trace.length}`
+  return { trace: trace.map((step) => shownStep(step, fits)), untried: parts.length - trace.length }
 }
+
+/** Additional fields of an explained answer, as JSON without its braces. */
+export const traceJson = (trace: Trace, flag: Compiled): string => membersOf(shownTrace(trace, flag))

@@ -2,7 +2,8 @@ import { EVERYWHERE } from '../../access/grants.ts'
 import { bitOf, type Right, type RightSet } from '../../access/rights.ts'
 import type { Input } from '../../contract/readers/field.ts'
 import { flag, text } from '../../contract/readers/fields.ts'
-import { type Fields, type Query, query, type ReadOf } from '../../contract/readers/input.ts'
+import { type Fields, member, type Query, query, type ReadOf } from '../../contract/readers/input.ts'
+import type { Raw } from '../../contract/readers/value.ts'
 import type { OtherRecord, RightInOne, RightPlace, RouteAccess } from './statements.ts'
 
 /** A right and its bit. */
@@ -13,8 +14,8 @@ export type RequiredRights = {
   readonly place: RightPlace
   /** The value is undefined if any valid credential is sufficient. */
   readonly need: RequiredRight | undefined
-  /** Additional rights for some queries, in the same namespaces. */
-  readonly more: readonly (RequiredRight & { readonly isAsked: (asked: Query) => boolean })[]
+  /** Additional rights for some queries, in the same namespaces. The body is undefined until it was received. */
+  readonly more: readonly (RequiredRight & { readonly isAsked: (asked: Query, body?: Raw) => boolean })[]
   /** Right required if the query names another holder's record. */
   readonly other: (RequiredRight & Pick<OtherRecord, 'idIn' | 'boundTo'>) | undefined
   /** Right that is sufficient instead, in the one namespace that the query is about. */
@@ -42,6 +43,12 @@ const pastIn = beforeRules({ at: text({ stored: false }) })
 /** True if the query has a nonempty `at`. */
 const namesMoment = (asked: Query): boolean => (pastIn(asked)?.at ?? '') !== ''
 
+const dryRunIn = beforeRules({ dryRun: flag() })
+
+/** True if a dry run names an entity in its body, or may do so, because the body was not received yet. */
+const evaluatesDraft = (asked: Query, body?: Raw): boolean =>
+  dryRunIn(asked)?.dryRun === true && (body === undefined || member(body, 'evaluate') !== undefined)
+
 const keyIn = beforeRules({ namespaceKey: text() })
 
 const idParameter = beforeRules({ id: text({ stored: false }) })
@@ -58,7 +65,7 @@ export const requiredRightsOf = (
   taken: Input<unknown, Query> | undefined,
 ): RequiredRights | undefined => {
   if (access.credential === 'public') return undefined
-  const { namespace: place, right, past, other, inOne } = access
+  const { namespace: place, right, past, other, inOne, evaluates } = access
   const parameters = taken?.schema.properties ?? {}
   const explains = 'explain' in parameters
   const looksBack = 'at' in parameters && past !== 'free'
@@ -71,6 +78,7 @@ export const requiredRightsOf = (
       ...(explains
         ? [{ ...requiredRight('flag.read'), isAsked: (asked: Query) => explainIn(asked)?.explain === true }]
         : []),
+      ...(evaluates ? [{ ...requiredRight(evaluates), isAsked: evaluatesDraft }] : []),
       ...(looksBack ? [{ ...requiredRight('history.read'), isAsked: namesMoment }] : []),
     ],
   }

@@ -58,6 +58,8 @@ export type Guarded = {
   readonly past?: 'free'
   /** Additional right, required if the query names another holder's record. */
   readonly other?: OtherRecord
+  /** Additional right, required if a dry run evaluates the entity in its body. */
+  readonly evaluates?: Right
   /** Right that is sufficient instead, if the query is about one namespace. */
   readonly inOne?: RightInOne
   /** Namespace that a write changes, if it is not the one in which the right is required. */

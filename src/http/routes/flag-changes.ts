@@ -1,8 +1,12 @@
 import type { FlagChange } from '../../commands/flag/changes.ts'
 import { ChangedFlag, type FlagChangeAsked, flagChanges } from '../../contract/flags/flag-changes.ts'
+import { explainedDryRunQuery } from '../../contract/readers/changes.ts'
 import type { FlagDoc } from '../../projections/flags.ts'
-import { flagWriter, namespacedRoute, newId } from '../commands/resource-routes.ts'
+import { insistOnDryRun } from '../commands/dry-run.ts'
+import { flagWriter, namespacedRoute, namespaceOf, newId } from '../commands/resource-routes.ts'
 import { type TemporaryIds, temporaryIds } from '../commands/temporary-ids.ts'
+import { draftAnswers } from '../evaluation/draft-answers.ts'
+import { showsSegments } from '../evaluation/segments-shown.ts'
 import { flagJson, rolloutJson, ruleJson } from '../present/flag.ts'
 import type { Mount } from '../services/service.ts'
 
@@ -63,29 +67,49 @@ const shown = (doc: FlagDoc, refs: TemporaryIds): ChangedFlag => ({
   refs: refs.all(),
 })
 
-/** Changes a flag and its parts atomically (api.md §7.9). */
+/** Changes a flag and its parts atomically, or tries the changes without a write (api.md §7.9). */
 export const flagChangesRoutes: Mount = (app, service) => {
-  const { reservations } = service
-  const { respondWith } = flagWriter(service)
+  const { reservations, rehearsal, flagStore } = service
+  const { respondWith, respondRehearsed } = flagWriter(service)
   namespacedRoute(app, {
     method: 'POST',
     url: '/flags/:key/changes',
     tag: 'Flags',
     right: 'flag.update',
+    evaluates: 'flag.evaluate',
     summary:
-      'Change a flag with its variants, rules and rollouts. The service applies all changes in the given order, or none.',
+      'Change a flag with its variants, rules and rollouts. The service applies all changes in the given order, or none. With `dryRun=true` it answers with the flag after the changes and writes nothing.',
     writes: 'unless-read-only',
     errors: ['not_found', 'not_unique', 'type_change', 'quota_exceeded', 'revision_moved'],
     body: flagChanges,
+    query: explainedDryRunQuery,
     answer: ChangedFlag,
     run: (call) => {
+      const { body, query, caller } = call
+      const [key, namespace] = [call.params['key']!, namespaceOf(call)]
       const refs = temporaryIds((word) => newId(call, word))
-      const changes = call.body.changes.map((change, n) => meant[change.op](change as never, refs, `changes[${n}]`))
-      return respondWith(
+      const changes = body.changes.map((change, n) => meant[change.op](change as never, refs, `changes[${n}]`))
+      if (!query.dryRun) {
+        insistOnDryRun(body)
+        return respondWith(
+          call,
+          key,
+          (of, context) => reservations.changeFlag({ ...of, changes }, context),
+          (doc) => shown(doc, refs),
+        )
+      }
+      const entity = body.evaluate
+      const [explain, names] = [query.explain, showsSegments(caller, namespace)]
+      const segment = (asked: string) => flagStore.segment(namespace, asked)?.doc
+      return respondRehearsed(
         call,
-        call.params['key']!,
-        (of, context) => reservations.changeFlag({ ...of, changes }, context),
-        (doc) => shown(doc, refs),
+        key,
+        (of, context) => rehearsal.reservations.changeFlag({ ...of, changes }, context),
+        (present, changed, revision) => ({
+          ...shown(changed, refs),
+          revision,
+          ...(entity && { evaluations: draftAnswers(present, changed, { entity, explain, names, segment }) }),
+        }),
       )
     },
   })

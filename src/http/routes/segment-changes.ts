@@ -1,8 +1,12 @@
 import { type SegmentChange, segment } from '../../commands/segment.ts'
 import { ChangedSegment, type SegmentChangeAsked, segmentChanges } from '../../contract/flags/segment-changes.ts'
+import { dryRunQuery } from '../../contract/readers/changes.ts'
+import type { SegmentDoc } from '../../projections/segments.ts'
 import { checkedConstraint } from '../commands/constraint-check.ts'
+import { insistOnDryRun } from '../commands/dry-run.ts'
 import { namespacedRoute, newId, segmentWriter } from '../commands/resource-routes.ts'
 import { type TemporaryIds, temporaryIds } from '../commands/temporary-ids.ts'
+import { matchOf } from '../evaluation/segment-match.ts'
 import { segmentJson } from '../present/segment.ts'
 import type { Mount } from '../services/service.ts'
 
@@ -38,29 +42,45 @@ const meant = (change: SegmentChangeAsked<ReturnType<typeof checkedConstraint>>,
   }
 }
 
-/** Changes a segment and its constraints atomically (api.md §7.9). */
+/** Changes a segment and its constraints atomically, or tries the changes without a write (api.md §7.9). */
 export const segmentChangesRoutes: Mount = (app, service) => {
-  const { execute } = service
-  const { respondWith } = segmentWriter(service)
+  const { execute, rehearsal } = service
+  const { respondWith, respondRehearsed } = segmentWriter(service)
   namespacedRoute(app, {
     method: 'POST',
     url: '/segments/:key/changes',
     tag: 'Segments',
     right: 'segment.update',
-    summary: 'Change a segment with its constraints. The service applies all changes in the given order, or none.',
+    evaluates: 'segment.read',
+    summary:
+      'Change a segment with its constraints. The service applies all changes in the given order, or none. With `dryRun=true` it answers with the segment after the changes and writes nothing.',
     writes: 'unless-read-only',
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body: segmentChanges(checkedConstraint),
+    query: dryRunQuery,
     answer: ChangedSegment,
     run: (call) => {
+      const { body, query } = call
+      const key = call.params['key']!
       const refs = temporaryIds((word) => newId(call, word))
-      const changes = call.body.changes.map((change, n) => meant(change, refs, `changes[${n}]`))
-      return respondWith(
-        call,
-        call.params['key']!,
-        (of, context) => execute(segment, `${of.namespace}+${of.key}`, 'ChangeSegment', { ...of, changes }, context),
-        (doc) => ({ segment: segmentJson(doc), refs: refs.all() }),
-      )
+      const changes = body.changes.map((change, n) => meant(change, refs, `changes[${n}]`))
+      const changing =
+        (run: typeof execute) =>
+        (of: Parameters<Parameters<typeof respondWith>[2]>[0], context: Parameters<typeof run>[4]) =>
+          run(segment, `${of.namespace}+${of.key}`, 'ChangeSegment', { ...of, changes }, context)
+      const shown = (doc: SegmentDoc) => ({ segment: segmentJson(doc), refs: refs.all() })
+      if (!query.dryRun) {
+        insistOnDryRun(body)
+        return respondWith(call, key, changing(execute), shown)
+      }
+      const entity = body.evaluate
+      return respondRehearsed(call, key, changing(rehearsal.execute), async (present, changed, revision) => ({
+        ...shown(changed),
+        revision,
+        ...(entity && {
+          evaluations: { present: await matchOf(entity, present), changed: await matchOf(entity, changed) },
+        }),
+      }))
     },
   })
 }

@@ -1,12 +1,17 @@
 import { SegmentMatch, segmentMatchBody } from '../../contract/flags/segment-match.ts'
+import type { ReadBy } from '../../contract/readers/input.ts'
 import { inPlace, refuse } from '../../errors.ts'
-import { compileConstraint, isNever } from '../../evaluation/constraint.ts'
 import type { ConstraintInput } from '../../evaluation/flag.ts'
-import { holds, subjectOf } from '../../evaluation/segment.ts'
-import { timeSlicer } from '../../event-loop.ts'
 import { checkedConstraint } from '../commands/constraint-check.ts'
 import { namespacedRoute, namespaceOf } from '../commands/resource-routes.ts'
+import { matchOf } from '../evaluation/segment-match.ts'
 import type { Mount } from '../services/service.ts'
+
+/** Constraints of a request, each checked when it is reached. */
+function* checked(given: NonNullable<ReadBy<typeof segmentMatchBody>['constraints']>): Generator<ConstraintInput> {
+  for (const [n, one] of given.entries())
+    yield inPlace(`constraints[${n}]`, () => ({ id: '', ...checkedConstraint(one) }))
+}
 
 /** Tests a segment, stored or as a draft, with one entity (api.md §7.10). */
 export const segmentMatchRoutes: Mount = (app, { flagStore }) =>
@@ -24,27 +29,8 @@ export const segmentMatchRoutes: Mount = (app, { flagStore }) =>
       const [namespace, key] = [namespaceOf({ body, ...call }), call.params['key']!]
       const { doc } =
         flagStore.segment(namespace, key) ?? refuse('not_found', `segment "${namespace}/${key}" not found`)
-      const subject = subjectOf(body.entityId, body.context)
-      const pause = timeSlicer()
-      const results: { readonly matched: boolean; readonly never?: true }[] = []
-      const test = (of: ConstraintInput) => {
-        const constraint = compileConstraint(of) ?? refuse('invalid_argument', 'unknown constraint type')
-        const matched = holds(constraint, subject)
-        if (subject.left < 0) refuse('invalid_argument', 'evaluation takes too much work')
-        results.push({ matched, ...(isNever(constraint) && { never: true as const }) })
-      }
-      if (body.constraints)
-        for (const [n, given] of body.constraints.entries()) {
-          inPlace(`constraints[${n}]`, () => test({ id: '', ...checkedConstraint(given) }))
-          await pause()
-        }
-      else
-        for (const constraint of doc.constraints) {
-          test(constraint)
-          await pause()
-        }
-      const any = (body.matchType ?? doc.matchType) === 'any' && results.length > 0
-      const matched = any ? results.some((one) => one.matched) : results.every((one) => one.matched)
-      return { body: { matched, constraints: results } }
+      const matchType = body.matchType ?? doc.matchType
+      const constraints = body.constraints ? checked(body.constraints) : doc.constraints
+      return { body: await matchOf(body, { matchType, constraints }) }
     },
   })

@@ -1,4 +1,5 @@
 import type { AsOf, Moment } from '../../as-of/as-of.ts'
+import type { Execute } from '../../commands/execute.ts'
 import type { Reservations } from '../../commands/reservations.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { History } from '../../history/history.ts'
@@ -36,5 +37,7 @@ export type ReadServices = {
   readonly ledger: Ledger
   readonly pageTokens: PageTokens
   readonly reservations: Reservations
+  /** Commands of dry runs: decided and checked like the real ones, but nothing is appended. */
+  readonly rehearsal: { readonly execute: Execute; readonly reservations: Pick<Reservations, 'changeFlag'> }
   readonly idempotency: Idempotency
 }
