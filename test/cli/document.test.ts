@@ -92,10 +92,63 @@ await t.test('an import reads a stream, an object, an array or lines of JSON', a
   t.strictSame(keys('# nothing\n---\nversion: 1.2'), [['default']])
 })
 
-await t.test('an import reads document versions 1.0 to 1.4 as text or number, and no other', async (t) => {
-  for (const version of ['1.0', '"1.1"', '1.2', "'1.3'", '1.4']) t.equal(read(`version: ${version}`).length, 1, version)
+await t.test('an import reads documents that other tools have joined, indented or commented', async (t) => {
+  const keys = (text: string) =>
+    read(text).map(({ namespace, flags }) => [namespace.body.key, ...flags.map(({ body }) => body.key)])
+  const both = [['a', 'f"{'], ['b']]
+  const one = { namespace: 'a', flags: [{ key: 'f"{', description: '} # \\' }] }
+  const two = { namespace: { key: 'b' } }
+  for (const space of ['  ', '\t', undefined]) {
+    const [a, b] = [JSON.stringify(one, null, space), JSON.stringify(two, null, space)]
+    for (const joined of [
+      `# exported\n\n${a}\n${b}\n`,
+      `${a}${b}`,
+      `${a} # one\r\n# two\r\n\ufeff[${b}]`,
+      `\ufeff${a}\n\ufeff${b}`,
+    ])
+      t.strictSame(keys(joined), both, JSON.stringify(joined))
+    t.strictSame(keys(`# exported\n${a}`), [both[0]])
+  }
+  t.strictSame(keys('namespace: a\n---\n\ufeffnamespace: b\nflags: [{key: f}]\n\ufeff---\nnamespace: c'), [
+    ['a'],
+    ['b', 'f'],
+    ['c'],
+  ])
+  t.throws(() => read('{"namespace":"a"}\n{"namespace":"b"'), { message: /is not valid YAML/, exit: 2 })
+})
+
+await t.test('an import reads lists of values as YAML lists', async (t) => {
+  const value = (type: string, yaml: string) =>
+    read(`segments:\n- constraints:\n  - {type: ${type}_COMPARISON_TYPE, value: ${yaml}}`)[0]!.segments[0]!
+      .constraints[0]!.body.value
+  t.equal(value('STRING', '[de, 10, "true", ~, é]'), '["de","10","true","","é"]')
+  t.equal(value('ENTITY_ID', '[]'), '[]')
+  t.equal(value('NUMBER', '[1, 2.50, 9007199254740993]'), '[1,2.50,9007199254740993]')
+  t.equal(value('NUMBER', "'[1]'"), '[1]')
+  t.throws(() => value('STRING', '[{a: b}]'), { message: /must be text/ })
+})
+
+await t.test('an import refuses a member at the top of a document that it does not read', async (t) => {
+  for (const [name, hint] of [
+    ['namespaces', 'did you mean namespace?'],
+    ['name_space', 'did you mean namespace?'],
+    ['flag', 'did you mean flags?'],
+    ['colour', 'version, namespace, flags, segments\\.'],
+  ])
+    t.throws(() => read(`namespace: a\n---\n${name}: b\n`), {
+      message: new RegExp(`^document 2 ${name}: .*${hint}`),
+      exit: 2,
+    })
+  const ignored: string[] = []
+  documentsIn('x-base: &b {name: n}\n.other: 1\nflags: [{<<: *b, key: f}]', (path) => void ignored.push(path))
+  t.strictSame(ignored, [])
+})
+
+await t.test('an import reads document versions 1 and 1.0 to 1.6 as text or number, and no other', async (t) => {
+  for (const version of ['1.0', '"1.1"', '1.2', "'1.3'", '1.4', '1.5', '"1.6"', '1', 'v1', 'v1.2'])
+    t.equal(read(`version: ${version}`).length, 1, version)
   t.equal(read('{"version": 1.0}').length, 1)
-  for (const version of ['1', '1.5', '2.0', 'v1.4']) {
+  for (const version of ['1.7', '1.10', '2.0', 'v2', '1.4.0', 'vv1']) {
     t.throws(() => read(`version: ${version}`), { message: `unsupported version: ${version}`, exit: 2 })
   }
   t.throws(() => read('version: [1]'), { message: 'version: must be text.' })
@@ -149,7 +202,7 @@ await t.test('an import reports each problem with its place in the document', as
     ['flags:\n- enabled: "true"', /^flags\[0\]\.enabled: must be true or false/],
     ['flags:\n- key: a\n  key: b', /^flags\[0\]: has key twice/],
     ['flags:\n- rules:\n  - segment: {key: a, keys: [b]}', /^flags\[0\]\.rules\[0\]\.segment: must have either/],
-    ['a: b\n---\nsegments:\n- 7', /^document 2 segments\[0\]: must be a mapping/],
+    ['x-a: b\n---\nsegments:\n- 7', /^document 2 segments\[0\]: must be a mapping/],
     ['flags: [', /^line 1: is not valid YAML/],
     ['a: b\nc: "', /^line 2: is not valid YAML/],
     ['just text', /must be a mapping/],
@@ -159,14 +212,14 @@ await t.test('an import reports each problem with its place in the document', as
   ]
   for (const [yaml, said] of cases) t.throws(() => documentsIn(yaml, () => {}), { message: said, exit: 2 }, yaml)
   const unknown: string[] = []
-  documentsIn('flgs: []\nflags:\n- {key: a, colour: red}', (path) => void unknown.push(path))
-  t.strictSame(unknown, ['flgs', 'flags[0].colour'])
+  documentsIn('flags:\n- {key: a, colour: red}', (path) => void unknown.push(path))
+  t.strictSame(unknown, ['flags[0].colour'])
 })
 
 await t.test('an import refuses hostile documents at once', async (t) => {
   const names = [...'abcdefghij']
   const bomb = names
-    .map((name, n) => `${name}: &${name} [${`${n === 0 ? '"lol"' : `*${names[n - 1]}`},`.repeat(10)}]`)
+    .map((name, n) => `x-${name}: &${name} [${`${n === 0 ? '"lol"' : `*${names[n - 1]}`},`.repeat(10)}]`)
     .join('\n')
   /**
    * Each with the maximum number of blocks executed before the refusal: deep, expanding or long documents are not read
@@ -177,7 +230,7 @@ await t.test('an import refuses hostile documents at once', async (t) => {
     [`a: ${'['.repeat(100_000)}`, 10_000, /nested deeper/],
     [`a: ${'{a: '.repeat(100_000)}`, 30_000, /nested deeper/],
     ['- '.repeat(100_000), 10_000, /nested deeper/],
-    [`big: &b "${'x'.repeat(100_000)}"\nflags:\n- metadata: {x: [${'*b,'.repeat(2000)}]}`, 600_000, /too much/],
+    [`x-big: &b "${'x'.repeat(100_000)}"\nflags:\n- metadata: {x: [${'*b,'.repeat(2000)}]}`, 600_000, /too much/],
     [`a: [${'1,'.repeat(1_500_000)}]`, 80_000_000, /too large/],
   ] as const
   for (const [yaml, most, message] of hostile) {

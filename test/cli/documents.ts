@@ -81,8 +81,15 @@ const attachment = fc.oneof(
   ),
   fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value)),
 )
+/** Metadata has no integers above 2^53. */
+const keepable = (_: string, value: unknown): unknown =>
+  typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER ? 0 : value
 const metadata = fc
-  .dictionary(fc.oneof(text, fc.constant('__proto__')), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
+  .dictionary(
+    fc.oneof(text, fc.constant('__proto__')),
+    fc.jsonValue({ maxDepth: 2 }).map((value): unknown => JSON.parse(JSON.stringify(value), keepable)),
+    { maxKeys: 3 },
+  )
   .map((value) => JSON.parse(canonical(JSON.parse(JSON.stringify(value)))) as Record<string, unknown>)
   .filter((value) => !/\\ud[89a-f]|\\u0000/i.test(JSON.stringify(value)))
 

@@ -214,10 +214,24 @@ await t.test('an import reports all problems before its first write', async (t) 
   t.equal((await inside(service, 'import', file(''), '--stdin')).exit, 2)
   t.equal((await inside(service, 'import', '/nonexistent')).exit, 2)
   t.match(await inside(service, 'import', file(Buffer.from([0x66, 0xff]))), { exit: 2, err: /is not UTF-8/ })
-  t.match(await inside(service, 'import', file('colour: red')), {
+  t.match(await inside(service, 'import', file('flags: [{key: taken, colour: red}]'), '--skip-existing'), {
     exit: 0,
-    err: /warning: colour is not defined[^]*nothing to do/,
+    err: /warning: flags\[0\]\.colour is not defined[^]*1 skipped/,
   })
+})
+
+await t.test('the export of another server is imported, as YAML and as JSON, in one or several files', async (t) => {
+  const fixture = (end: string) => resolve(import.meta.dirname, `../../../test/cli/fixtures/several-namespaces.${end}`)
+  const [yaml, json, several] = [await startService(t), await startService(t), await startService(t)]
+  t.match(await inside(yaml, 'import', fixture('yml')), { exit: 0, err: /Imported: 7 created\./ })
+  t.equal((await inside(json, 'import', fixture('json'))).exit, 0)
+  const [first = '', ...others] = readFileSync(fixture('yml'), 'utf8').split(/^---$/m)
+  const files = others.map((document) => file(`\ufeff${document}`))
+  t.match(await inside(several, 'import', file(first), ...files, file('flags: [{key: "!"}]')), { exit: 1 })
+  t.match(await inside(several, 'import', file(first), ...files), { exit: 0, err: /Imported: 7 created\./ })
+  const whole = await exported(yaml, '--all-namespaces')
+  t.match(whole, /"percentage": 12\.5|percentage: 12\.5/)
+  for (const other of [json, several]) t.equal(await exported(other, '--all-namespaces'), whole)
 })
 
 await t.test('an import skips or drops existing items as requested, and a dry run only plans', async (t) => {

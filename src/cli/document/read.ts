@@ -1,3 +1,4 @@
+import { didYouMean } from '../../config/did-you-mean.ts'
 import type { constraintBody } from '../../contract/flags/constraint.ts'
 import { parseExactly } from '../../exact-json.ts'
 import { membersOf as namesOf } from './members.ts'
@@ -14,12 +15,13 @@ import type {
   VariantPart,
 } from './parts.ts'
 import { type Source, sourcesIn, wrong } from './source.ts'
-import { isMapping, items, json, jsonSource, members as membersOf, present, text, written } from './value.ts'
+import { isList, isMapping, items, json, jsonSource, members as membersOf, present, text, written } from './value.ts'
 
 /** Called for each field that no version of the document defines. */
-type Unknown = (path: string) => void
+type Unknown = (path: string, name: string) => void
 
-const VERSIONS = ['1.0', '1.1', '1.2', '1.3', '1.4']
+/** Versions that are read: 1.0 to 1.6, of which 1.5 and 1.6 mean the same as 1.4. */
+const VERSION = /^v?1(?:\.[0-6])?$/
 
 const plain = (source: Source | undefined): unknown => (present(source) ? parseExactly(json(source!)) : undefined)
 
@@ -66,7 +68,7 @@ const rulePart = (source: Source, unknown: Unknown): RulePart => {
   const { segment, rank, distributions } = membersOf(source, namesOf('rule'), unknown)
   const given = present(segment)
   const { segments, segmentOperator, value } = given ? bySegments(given, unknown) : { segments: [] }
-  if (value !== undefined) unknown(`${given!.path}.value`)
+  if (value !== undefined) unknown(`${given!.path}.value`, 'value')
   const shares = items(distributions).map((item): Share => {
     const { variant, rollout } = membersOf(item, namesOf('distribution'), unknown)
     return { path: item.path, variant: text(variant) ?? '', rollout: amount(rollout) }
@@ -125,6 +127,14 @@ const flagPart = (source: Source, unknown: Unknown): FlagPart => {
   }
 }
 
+/** Value of a constraint. A YAML list becomes JSON: of texts, or of numbers for a number constraint. */
+const valueOf = (source: Source | undefined, type: string | undefined): string | undefined => {
+  const given = present(source)
+  if (!given || !isList(given)) return text(given)
+  if (type === 'NUMBER_COMPARISON_TYPE') return json(given)
+  return JSON.stringify(items(given).map((item) => text(item) ?? ''))
+}
+
 const segmentPart = (source: Source, unknown: Unknown): SegmentPart => {
   const { constraints, ...given } = membersOf(source, namesOf('segment'), unknown)
   const body = {
@@ -139,7 +149,7 @@ const segmentPart = (source: Source, unknown: Unknown): SegmentPart => {
       type: text(type),
       property: text(property),
       operator: text(operator),
-      value: text(value),
+      value: valueOf(value, text(type)),
       description: text(description),
     }
     return { path: item.path, body }
@@ -147,16 +157,19 @@ const segmentPart = (source: Source, unknown: Unknown): SegmentPart => {
   return { path: source.path, body, constraints: parts }
 }
 
+const TOP = ['version', 'namespace', 'flags', 'segments'] as const
+
+/** Refuses a member at the top of a document, because its content would get lost. Names for anchors begin with `x-`. */
+const unread: Unknown = (path, name) => {
+  if (!/^(?:x-|\.)/.test(name)) wrong(path, `is not read. A document has ${TOP.join(', ')}${didYouMean(name, TOP)}.`)
+}
+
 /** Reads the documents of a text in any format of api.md §13. Fails with the location of the first invalid part. */
 export const documentsIn = (content: string, unknown: Unknown): readonly Document[] =>
   sourcesIn(content).map((source) => {
-    const { version, namespace, flags, segments } = membersOf(
-      source,
-      ['version', 'namespace', 'flags', 'segments'],
-      unknown,
-    )
+    const { version, namespace, flags, segments } = membersOf(source, TOP, unread)
     const given = text(version) ?? '1.4'
-    if (!VERSIONS.includes(given)) wrong(source.path, `unsupported version: ${given}`)
+    if (!VERSION.test(given)) wrong(source.path, `unsupported version: ${given}`)
     return {
       namespace: namespacePart(namespace, source.path, unknown),
       flags: items(flags).map((item) => flagPart(item, unknown)),

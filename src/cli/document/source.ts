@@ -1,4 +1,5 @@
 import { Composer, type Document, isAlias, isScalar, isSeq, Lexer, LineCounter, Parser, visit } from 'yaml'
+import { closingQuote } from '../../exact-json.ts'
 import { fail } from '../../failure.ts'
 import { extractAttachments, isJson, type Lightened } from './inline.ts'
 
@@ -71,20 +72,40 @@ const composed = function* (text: string): Generator<Parsed> {
   yield* checked(composer.end())
 }
 
-/** Lines that are each a JSON object; undefined for any other text. */
-const jsonLines = (text: string): readonly string[] | undefined => {
-  const lines = text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-  return lines.length > 1 && lines.every((line) => line.startsWith('{') && isJson(line)) ? lines : undefined
+/**
+ * At least two JSON objects or lists, one after another with white space and comments (`#`) between them; undefined for
+ * any other text.
+ */
+const jsonValues = (text: string): readonly string[] | undefined => {
+  const values: string[] = []
+  let [depth, from] = [0, 0]
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at]!
+    if (sign === '{' || sign === '[') {
+      if (depth++ === 0) from = at
+    } else if (sign === '}' || sign === ']') {
+      if (--depth > 0) continue
+      const value = text.slice(from, at + 1)
+      if (depth < 0 || !isJson(value)) return undefined
+      values.push(value)
+    } else if (depth > 0) {
+      if (sign === '"') at = closingQuote(text, at)
+    } else if (sign === '#') {
+      const end = text.indexOf('\n', at)
+      at = end < 0 ? text.length : end
+    } else if (!' \t\r\n'.includes(sign)) return undefined
+  }
+  return depth === 0 && values.length > 1 ? values : undefined
 }
 
-/** Documents of a YAML stream, a JSON object, a JSON array, or JSON lines. */
+/**
+ * Documents of a YAML stream, or of JSON objects and lists of objects, one after another. A byte order mark at the
+ * start of a line is skipped, because files that are joined have one in front of each document.
+ */
 export const sourcesIn = (given: string): readonly Source[] => {
-  const text = given.startsWith('\ufeff') ? given.slice(1) : given
+  const text = given.replace(/^\ufeff/gm, '')
   const found: Omit<Source, 'path'>[] = []
-  for (const piece of jsonLines(text) ?? [text]) {
+  for (const piece of jsonValues(text) ?? [text]) {
     const light = extractAttachments(piece)
     const spend = budget(piece.length)
     for (const document of composed(light.text)) {

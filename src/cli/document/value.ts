@@ -55,13 +55,13 @@ export const written = (source: Source | undefined): Source | undefined => {
 export const members = <K extends string>(
   source: Source,
   names: readonly K[],
-  unknown: (path: string) => void,
+  unknown: (path: string, name: string) => void,
 ): { readonly [name in K]?: Source } => {
   const found: { [name in K]?: Source } = {}
   const known = new Map<string, K>(names.map((name) => [name, name]))
   for (const [name, member] of membersOf(source)) {
     const wanted = known.get(name)
-    if (wanted === undefined) unknown(member.path)
+    if (wanted === undefined) unknown(member.path, name)
     else found[wanted] = member
   }
   return found
@@ -80,6 +80,9 @@ export const items = (source: Source | undefined): readonly Source[] => {
 
 /** Returns true for a mapping. */
 export const isMapping = (source: Source): boolean => isMap(settled(source))
+
+/** Returns true for a list. */
+export const isList = (source: Source): boolean => isSeq(settled(source))
 
 /** Text of a scalar; numbers and booleans keep the text of the source. */
 export const text = (source: Source | undefined): string | undefined => {

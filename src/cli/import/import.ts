@@ -5,10 +5,10 @@ import type { ImportOptions } from './run.ts'
 
 /** `rollcall import`: creates the flags, segments and namespaces of a document in a running service. */
 export const addImport = (program: Command, given: CommandServices): void => {
-  withReason(withTarget(program.command('import [file]'), given))
-    .summary('create the flags and segments of a document')
+  withReason(withTarget(program.command('import [files...]'), given))
+    .summary('create the flags and segments of documents')
     .description(
-      'Creates the namespaces, segments and flags of a YAML or JSON document. The whole document is checked before the first write.',
+      'Creates the namespaces, segments and flags of YAML or JSON documents. All documents are checked before the first write.',
     )
     .option('--stdin', 'read the document from standard input')
     .option('--skip-existing', 'keep existing flags and segments unchanged')
@@ -16,10 +16,10 @@ export const addImport = (program: Command, given: CommandServices): void => {
     .option('--dry-run', 'only print the plan (+ create, ~ skip, - drop, * update) and write nothing')
     .option('-y, --yes', 'skip the confirmation')
     .option('--no-progress', 'no progress bar')
-    .action(async (file: string | undefined, options: ImportOptions) => {
+    .action(async (files: readonly string[], options: ImportOptions) => {
       // The module is loaded here because it includes the validation rules of the service; other commands start faster
       // without it.
       const { runImport } = await import('./run.ts')
-      await runImport(file, options, given)
+      await runImport(files, options, given)
     })
 }

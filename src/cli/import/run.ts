@@ -20,6 +20,8 @@ export type ImportOptions = TargetOptions & {
   readonly progress: boolean
 }
 
+type Named = { readonly file: string; readonly text: string }
+
 const MAX_BYTES = 256 * 1024 * 1024
 
 const fromFile = (file: string): Buffer => {
@@ -32,13 +34,21 @@ const fromFile = (file: string): Buffer => {
   }
 }
 
-const contentOf = async (file: string | undefined, stdin: boolean, { readStdin }: Terminal): Promise<string> => {
-  const piped = stdin || file === '-'
-  if (piped === (file !== undefined && file !== '-')) {
-    return fail('usage', piped ? 'A file and --stdin exclude each other.' : 'Name the file to import, or use --stdin.')
+/** Texts of the files, or of standard input. Each has the name for messages; a single text has none. */
+const textsOf = async (
+  files: readonly string[],
+  stdin: boolean,
+  { readStdin }: Terminal,
+): Promise<readonly Named[]> => {
+  const piped = stdin || files.includes('-')
+  if (piped && files.some((file) => file !== '-')) fail('usage', 'A file and --stdin exclude each other.')
+  if (!piped && files.length === 0) fail('usage', 'Name the file to import, or use --stdin.')
+  const texts: Named[] = []
+  for (const file of piped ? ['Standard input'] : files) {
+    const bytes = piped ? await readStdin(MAX_BYTES) : fromFile(file)
+    texts.push({ file, text: isUtf8(bytes) ? bytes.toString('utf8') : fail('usage', `${file} is not UTF-8 text.`) })
   }
-  const bytes = piped ? await readStdin(MAX_BYTES) : fromFile(file!)
-  return isUtf8(bytes) ? bytes.toString('utf8') : fail('usage', `${piped ? 'Standard input' : file} is not UTF-8 text.`)
+  return texts
 }
 
 /** Number of items whose remaining requests run concurrently. */
@@ -91,16 +101,17 @@ const done = async (
   return false
 }
 
-const run = async (file: string | undefined, options: ImportOptions, given: CommandServices): Promise<void> => {
+const run = async (files: readonly string[], options: ImportOptions, given: CommandServices): Promise<void> => {
   const { terminal } = given
   const { print, info } = terminal
   const { stdin = false, skipExisting = false, drop = false, dryRun = false, yes = false, quiet = false } = options
   const headers = reasonHeaders(options.reason)
-  if (options.tokenFile === '-' && (stdin || file === '-'))
+  if (options.tokenFile === '-' && (stdin || files.includes('-')))
     fail('usage', 'Standard input cannot contain both the token and the document; give one of them in a file.')
   const unknown = (path: string) =>
     info(`warning: ${escapeControl(path)} is not defined in any document version and is ignored`)
-  const documents = documentsIn(await contentOf(file, stdin, terminal), quiet ? () => {} : unknown)
+  const texts = await textsOf(files, stdin, terminal)
+  const documents = texts.flatMap(({ text }) => documentsIn(text, quiet ? () => {} : unknown))
   const client = await clientOf(options, given)
   const { plans, problems } = await planned(client, documents, { skipExisting, drop })
   refuseAll(problems)
@@ -113,19 +124,19 @@ const run = async (file: string | undefined, options: ImportOptions, given: Comm
   }
   const drops = steps.filter(({ sign }) => sign === '-').length
   if (drops > 0) await confirm(terminal, `Delete ${drops} flags and segments before the import?`, yes)
-  const again = `rollcall import ${file ?? '--stdin'} --skip-existing`
+  const again = `rollcall import ${files.length === 0 ? '--stdin' : files.join(' ')} --skip-existing`
   const finished = await done(steps, options, again, given)
   if (finished && !quiet) info(`Imported: ${summary(steps)}.`)
 }
 
 /** Reads the documents, plans the import and runs it. Escapes control characters in all messages. */
 export const runImport = async (
-  file: string | undefined,
+  files: readonly string[],
   options: ImportOptions,
   given: CommandServices,
 ): Promise<void> => {
   try {
-    await run(file, options, given)
+    await run(files, options, given)
   } catch (error) {
     if (isFailure(error)) error.message = error.message.split('\n').map(escapeControl).join('\n')
     throw error
