@@ -1,4 +1,5 @@
 import t from 'tap'
+import { takenAway } from '../../src/adapters/embedded/files/taken-away.ts'
 import { damageWatch } from '../../src/app/stores/damage.ts'
 import { viewRenewal } from '../../src/app/stores/renewal.ts'
 import { faults } from '../../src/app/telemetry/fatal.ts'
@@ -140,9 +141,11 @@ await t.test('a damaged event log ends the service within one second; damaged re
   t.strictSame(told, [damage.message])
   watch.onDamage(new Error('events.sqlite: torn'))
   watch.onLost(new Error('subjects.sqlite: torn'))
+  watch.onLost(takenAway('events.sqlite'))
   t.strictSame(told.slice(1), [
     ['rollcall ends: the event log is damaged;', 1_000],
     ['rollcall ends: this process can no longe', 1_000],
+    ['rollcall ends: a file of the data direct', 1_000],
   ])
 })
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { rm, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { newDirectory } from '../adapters/embedded/store.ts'
@@ -157,4 +157,42 @@ await t.test('a failed sync ends the process with 1, and a restart finds all eve
   if (!(await canTrace())) return leaveOut(t, 'no strace here')
   const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=80+']
   await lost(t, ['strace', '-f', '-qq', '-o', '/dev/null', ...inject])
+})
+
+await t.test('a renamed data directory ends the process with 1, and holds all acknowledged data', async (t) => {
+  const parent = await newDirectory(t)
+  const [directory, old] = [join(parent, 'data'), join(parent, 'old')]
+  const service = await serve(t, directory)
+  const { made } = await service.fill(20)
+  t.equal(made.length, 20)
+  await rename(directory, old)
+  const second = await serve(t, directory)
+  const then = await service.fill(20)
+  t.ok(then.made.length === 0 && then.status !== 200, 'no write is acknowledged')
+  t.equal(await service.exited, 1)
+  t.match(service.at('ERROR'), [
+    {
+      msg: /^rollcall ends: a file of the data directory was moved, removed or replaced;/,
+      err: { message: /data\/(\w+\.sqlite|lock)(-\w+)? was moved, removed or replaced while it was open$/ },
+    },
+  ])
+  t.equal(service.at('ERROR').length, 1)
+  const own = await second.fill(5)
+  second.child.kill('SIGTERM')
+  t.equal(await second.exited, 0)
+  const again = await serve(t, directory, [], second.token)
+  await again.holds(own.made)
+  const restored = await serve(t, old, [], service.token)
+  await restored.holds(made)
+})
+
+await t.test('removed read models end the process with 1, without a write', async (t) => {
+  const directory = await newDirectory(t)
+  const service = await serve(t, directory)
+  const { made } = await service.fill(5)
+  await rm(join(directory, 'views.sqlite'))
+  t.equal(await service.exited, 1)
+  t.match(service.at('ERROR'), [{ err: { message: /views\.sqlite was moved, removed or replaced/ } }])
+  const again = await serve(t, directory, [], service.token)
+  await again.holds(made)
 })

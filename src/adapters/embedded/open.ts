@@ -7,21 +7,23 @@ import type { Queue } from '../../jobs/queue.ts'
 import type { Snapshots } from '../../projections/snapshots.ts'
 import type { Views } from '../../projections/views.ts'
 import { insistOnFiles } from '../../regular-file.ts'
+import { connections } from './connections.ts'
 import { makeDirectory } from './files/directory.ts'
 import { roomOf } from './files/disk-space.ts'
-import { lockDirectory } from './files/lock.ts'
+import { LOCK, lockDirectory } from './files/lock.ts'
 import { setAside } from './files/set-aside.ts'
 import { snapshotFile } from './files/snapshot-file.ts'
 import { type Standing, withStanding } from './files/standing.ts'
+import { openFilesOf } from './files/taken-away.ts'
 import { embeddedBinding, embeddedKeys } from './keys.ts'
-import { embeddedLog, type LogFile } from './log.ts'
+import { embeddedLog } from './log.ts'
 import { embeddedQueue } from './queue.ts'
 import type { Files } from './read-only.ts'
-import { damagedFile, filesOf, isBroken, isMisshapen, ofFile, openDatabase, whileOpen } from './sqlite.ts'
+import { damagedFile, filesOf, isBroken, ofFile, openDatabase, whileOpen } from './sqlite.ts'
+import { viewsOf } from './views/open-views.ts'
 import { type Renewal, renewableViews } from './views/renewable-views.ts'
 import { embeddedRecords } from './views/view-records.ts'
-import { embeddedViews, type ViewReaders } from './views/views.ts'
-import { type Channel, openChannel } from './writer/channel.ts'
+import { openChannel } from './writer/channel.ts'
 
 export type Embedded = {
   readonly log: EventLog
@@ -35,6 +37,8 @@ export type Embedded = {
   readonly renewal: Renewal
   /** True while the disk is full. */
   readonly full: () => boolean
+  /** Adds an open file to those that must stay at their paths. */
+  readonly watch: (file: string) => void
   /** Stops the jobs, writes pending rows and releases the directory. */
   readonly close: () => Promise<void>
 }
@@ -52,7 +56,7 @@ type EmbeddedOptions = {
   readonly kek: Uint8Array | ((standing: Standing) => Promise<Kek>)
   /** Called for every failed run of a job. */
   readonly onError: (job: string, error: unknown) => void
-  /** Called once when a file can no longer be written or the writer thread ends unexpectedly. */
+  /** Called once when a file can no longer be written, was taken away, or the writer thread ends unexpectedly. */
   readonly onLost?: (error: Error) => void
   /** Called once when a read finds the log damaged. */
   readonly onDamage?: (error: Error) => void
@@ -77,30 +81,6 @@ const once = (listener: (error: Error) => void) => {
   }
 }
 
-/** Returns a function that opens the views of a file. */
-const viewsOf =
-  (
-    file: string,
-    { channel, clock, events, ofLog }: Pick<ViewReaders, 'clock' | 'events'> & { channel: Channel; ofLog: LogFile },
-  ) =>
-  (onDamage: (error: Error) => void) =>
-    ofFile(
-      file,
-      async () => {
-        const reader = await openDatabase(file, 'read')
-        const close = () => reader.close()
-        const another = () => openDatabase(file, 'read')
-        try {
-          const watched = { views: { file, onDamage }, events: ofLog }
-          return { views: embeddedViews(channel, { clock, views: reader, events, another, watched }), close }
-        } catch (error) {
-          close()
-          throw error
-        }
-      },
-      isMisshapen,
-    )
-
 type Opened = { readonly store: Embedded } | { readonly spoiled: Error }
 
 /** Opens the store. If the file of the read models is damaged, the function renames it and returns the damage. */
@@ -118,6 +98,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
   /** Moves the damaged file away at once, so that it does not remain if a slow shutdown is killed. */
   const putAside = (error: Error): void => {
     spoiled = undefined
+    open.forget(...filesOf(paths.views))
     try {
       onSetAside?.(setAside(paths.views), error)
     } catch (failed) {
@@ -130,15 +111,12 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
   }
   for (const file of [paths.events, paths.subjects]) await ofFile(file, () => insistOnFiles(...filesOf(file)))
   const unlock = await lockDirectory(directory)
-  const readers: { readonly close: () => void }[] = []
   const room = roomOf(directory, clock, onFull)
-  let channel: Channel | undefined
+  const open = connections(clock, onLost)
   let readModels: Awaited<ReturnType<typeof renewableViews>> | undefined
-  /** Closes the reading connections first: only the last connection can checkpoint the write-ahead log completely. */
   const release = async () => {
     room.close()
-    for (const reader of readers) reader.close()
-    await channel?.close()
+    await open.close()
     if (spoiled) putAside(spoiled)
     unlock()
   }
@@ -146,35 +124,35 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
     const decided = typeof given === 'function' ? await withStanding(paths, given) : { kek: given }
     const { kek, damage, accepted }: Kek = decided
     const damagedViews = (error: Error) => (readModels ? readModels.damaged(error) : onDamagedViews(error))
-    const writer = await openChannel(paths, { onLost, onDamagedViews: damagedViews, noRoom: room.lacking })
-    channel = writer
-    const events = await openDatabase(paths.events, 'read')
-    readers.push(events)
+    const listeners = { onLost: open.onLost, onDamagedViews: damagedViews, noRoom: room.lacking }
+    const writer = open.addWriter(await openChannel(paths, listeners))
+    const events = open.addReader(await openDatabase(paths.events, 'read'))
     const ofLog = { file: paths.events, onDamage }
     const log = embeddedLog(writer, events, ofLog)
     await damage?.(log)
     await accepted?.(log)
     const keys = await embeddedKeys(writer, kek, accepted !== undefined)
     const reading = whileOpen(() => true, { ...ofLog, isDamage: isBroken })
-    const opening = viewsOf(paths.views, { channel: writer, clock, events, ofLog })
+    const opening = viewsOf(paths.views, { channel: writer, clock, events, ofLog }, open.watch)
     const records = embeddedRecords(writer, events, clock, reading)
-    readModels = await renewableViews(writer, records, opening, onDamagedViews)
+    readModels = open.addReader(await renewableViews(writer, records, opening, onDamagedViews))
     const { views, renewal, file, damaged } = readModels
-    readers.push(readModels)
+    open.watch(...[paths.events, paths.subjects, join(directory, LOCK)].flatMap(openFilesOf))
     const queue = embeddedQueue(writer, events, clock, onError, reading)
     const close = async () => {
       for (const port of [queue, log, views, keys]) await port.close()
       await release()
     }
     const binding = embeddedBinding(writer)
-    const snapshots = snapshotFile(join(directory, 'memory.snapshot'), options.onSnapshotSetAside)
+    const snapshots = snapshotFile(join(directory, 'memory.snapshot'), options.onSnapshotSetAside, open.isTaken)
     const files: Files = {
       paths,
       flushed: views.flushed,
       onDamage: (of, error, era) => (of === paths.views ? damaged(error, era) : onDamage(error)),
       views: file,
     }
-    return { store: { log, views, snapshots, queue, keys, binding, files, renewal, full: room.full, close } }
+    const { watch } = open
+    return { store: { log, views, snapshots, queue, keys, binding, files, renewal, full: room.full, watch, close } }
   } catch (error) {
     const found = damagedFile(error) === paths.views ? (error as Error) : undefined
     spoiled = found

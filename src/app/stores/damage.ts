@@ -1,8 +1,11 @@
+import { isTakenAway } from '../../adapters/embedded/files/taken-away.ts'
 import { fail } from '../../failure.ts'
 import type { Fatal } from '../telemetry/fatal.ts'
 
 const LOG =
   'rollcall ends: the event log is damaged; list the damage with: rollcall log check. Then restore the file from a backup'
+const TAKEN =
+  'rollcall ends: a file of the data directory was moved, removed or replaced; put the files back, or mount their volume, before the next start'
 const LOST = 'rollcall ends: this process can no longer write to the data directory'
 
 /** Timeout in ms of the shutdown after a store is lost or damaged. */
@@ -42,7 +45,7 @@ export const damageWatch = (fatal: Fatal, renew: (error: Error) => void) => {
     }
   }
   return {
-    onLost: ends(LOST),
+    onLost: (error: Error): void => ends(isTakenAway(error) ? TAKEN : LOST)(error),
     onDamage: ends(LOG),
     onDamagedViews: (error: Error): void => {
       views = true

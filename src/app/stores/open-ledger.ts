@@ -23,8 +23,15 @@ const withKeyFile = async (path: string, store: LedgerPorts['store'], logger: Wa
   }
 }
 
-/** Opens the ledger of a data directory. A file that does not open is renamed, and its tiles are made from the log. */
-export const openLedgerInDirectory = async (config: Config, logger: Warn): Promise<LedgerPorts> => {
+/**
+ * Opens the ledger of a data directory. A file that does not open is renamed, and its tiles are made from the log.
+ * `watch` is called with the open file.
+ */
+export const openLedgerInDirectory = async (
+  config: Config,
+  logger: Warn,
+  watch: (file: string) => void = () => undefined,
+): Promise<LedgerPorts> => {
   const { openLedgerFile } = await import('../../adapters/embedded/ledger/ledger-thread.ts')
   const { setAside } = await import('../../adapters/embedded/files/set-aside.ts')
   const file = join(config.storage.data_dir, 'ledger.sqlite')
@@ -33,6 +40,7 @@ export const openLedgerInDirectory = async (config: Config, logger: Warn): Promi
     logger.warn({ file: renamed, why: error.message }, 'a damaged file of the ledger was set aside')
     return openLedgerFile(file)
   })
+  watch(file)
   return withKeyFile(config.history.ledger.key_file!, store, logger)
 }
 

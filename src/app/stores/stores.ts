@@ -105,7 +105,7 @@ const openDirectory: Open = async (config, clock, listeners, initial = {}) => {
   const embedded = await inDirectory(data_dir, () =>
     openEmbedded(data_dir, { clock, kek: decide, onError, onSetAside, onSnapshotSetAside, keepsTimes, ...watching }),
   )
-  const { ledger, closeLedger } = lazily(() => openLedgerInDirectory(config, logger))
+  const { ledger, closeLedger } = lazily(() => openLedgerInDirectory(config, logger, embedded.watch))
   return {
     ...embedded,
     ledger,

@@ -3,7 +3,8 @@ import type { Clock, Timer } from '../../../clock.ts'
 
 /** Minimum free bytes for the disk to count as having space. */
 const ROOM = 1_048_576
-const LOOK_MS = 5_000
+/** Interval in ms of the checks of the disk space and of the open files. */
+export const LOOK_MS = 5_000
 
 /** Returns true if the file system has space for this process. Some blocks of a disk are reserved for the superuser. */
 const hasRoom = async (directory: string): Promise<boolean> => {

@@ -5,6 +5,9 @@ import { type Database, isBusy, openDatabase } from '../sqlite.ts'
 import { atPlace } from './directory.ts'
 import { privateFile } from './private-file.ts'
 
+/** Name of the lock file of a data directory. */
+export const LOCK = 'lock'
+
 /**
  * Locks the data directory for this process. Throws with the name of the directory and the process that holds the lock.
  * The lock is held by the operating system on a separate file, so it ends with the process; the pid file only serves
@@ -12,11 +15,11 @@ import { privateFile } from './private-file.ts'
  */
 export const lockDirectory = async (directory: string): Promise<() => void> => {
   const pidFile = join(directory, 'lock.pid')
-  insistOnFiles(join(directory, 'lock'), pidFile)
-  atPlace(() => privateFile(join(directory, 'lock')))
+  insistOnFiles(join(directory, LOCK), pidFile)
+  atPlace(() => privateFile(join(directory, LOCK)))
   let database: Database | undefined
   try {
-    database = await openDatabase(join(directory, 'lock'), 'lock')
+    database = await openDatabase(join(directory, LOCK), 'lock')
     database.exec('begin exclusive')
   } catch (error) {
     database?.close()

@@ -8,10 +8,12 @@ import { setAside } from './set-aside.ts'
 /**
  * Snapshot in a file that only its owner can access. The snapshot is written to a temporary file, which is then
  * renamed. An object at its path that is not a file is set aside; `onSetAside` receives its new name and the reason.
+ * Nothing is written once `isTaken` returns true, because the path may lead to the files of another process.
  */
 export const snapshotFile = (
   path: string,
   onSetAside: (file: string, why: Error) => void = () => undefined,
+  isTaken: () => boolean = () => false,
 ): Snapshots => {
   for (const place of [path, nextOf(path)]) {
     const found = noFileAt(place)
@@ -24,7 +26,7 @@ export const snapshotFile = (
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
         throw error
       }),
-    write: (parts) => replaceFile(path, parts),
+    write: async (parts) => (isTaken() ? undefined : replaceFile(path, parts)),
     remove: () => rm(path, { force: true }),
   }
 }

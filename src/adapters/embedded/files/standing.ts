@@ -23,6 +23,7 @@ const isThere = (path: string): boolean => (statSync(path, { throwIfNoEntry: fal
 /** A channel without a writer; refuses all calls. */
 export const closed: Channel = {
   call: async () => refuse('backend_unavailable'),
+  loseAll: () => undefined,
   loseViews: () => undefined,
   renewViews: async () => refuse('backend_unavailable'),
   close: async () => undefined,

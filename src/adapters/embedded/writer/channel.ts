@@ -1,8 +1,18 @@
 import { Worker } from 'node:worker_threads'
 import { semaphore } from '../../../concurrency.ts'
 import { Refusal } from '../../../errors.ts'
+import { takenAway } from '../files/taken-away.ts'
 import { DAMAGED } from '../sqlite.ts'
-import { type Calls, type Op, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
+import {
+  type Calls,
+  type Failure,
+  type Op,
+  type Paths,
+  type Reply,
+  type Request,
+  type Side,
+  sides,
+} from './protocol.ts'
 
 /** Maximum number of pending requests per database; further calls wait. */
 const BOUND = 4096
@@ -19,6 +29,8 @@ type Pending = {
  */
 export type Channel = {
   readonly call: <K extends Op>(op: K, ...args: Parameters<Calls[K]>) => Promise<ReturnType<Calls[K]>>
+  /** Refuses all pending and further calls, because a file was taken away. Reports the cause unless a loss was reported. */
+  readonly loseAll: (cause: Error) => void
   /** Refuses all further calls for the views, because their file is damaged. */
   readonly loseViews: (cause: Error) => void
   /** Switches to a new file of views. Calls that were pending for the previous file are refused. */
@@ -46,6 +58,13 @@ const losses = (deliver: (cause: Error, report: (cause: Error) => void) => void)
     if (!lost.has(side)) lost.set(side, cause)
   }
   return { lost, lose }
+}
+
+/** Error of a failure of the writer thread. */
+const causeOf = ({ kind, message }: Failure, file: string): Error => {
+  if (kind === 'taken') return takenAway(message)
+  const error = new Error(`${file}: ${message}`)
+  return kind === 'damaged' ? Object.assign(error, { code: DAMAGED }) : error
 }
 
 /** Resolves with the first message of the writer thread. */
@@ -93,7 +112,7 @@ export const openChannel = async (
   let [serial, era] = [0, 0]
   let closing: Promise<void> | undefined
 
-  const files: Readonly<Record<Side, string>> = { log: paths.events, views: paths.views, keys: paths.subjects }
+  const files = { log: paths.events, views: paths.views, keys: paths.subjects }
   const { lost, lose } = losses((cause, report) => void (closing ?? report(cause)))
 
   const settle = (id: number, how: (request: Pending) => void) => {
@@ -105,16 +124,13 @@ export const openChannel = async (
   }
 
   const onReply = ([ids, outcome]: Reply) => {
-    if ('values' in outcome) {
-      ids.forEach((id, n) => settle(id, ({ done }) => done(outcome.values[n])))
-    } else {
-      const { kind, side, message } = outcome
-      const error = new Error(`${files[side]}: ${message}`)
-      const cause = kind === 'full' ? noRoom() : kind === 'damaged' ? Object.assign(error, { code: DAMAGED }) : error
-      const report = kind === 'damaged' && side === 'views' ? onDamagedViews : onLost
-      if (kind === 'lost' || kind === 'damaged') lose(side, cause, report)
-      for (const id of ids) settle(id, ({ fail }) => fail(cause))
-    }
+    if ('values' in outcome) return ids.forEach((id, n) => settle(id, ({ done }) => done(outcome.values[n])))
+    const { kind, side } = outcome
+    const cause = kind === 'full' ? noRoom() : causeOf(outcome, files[side])
+    if (kind === 'taken') return onEnd(cause)
+    if (kind === 'lost') lose(side, cause, onLost)
+    if (kind === 'damaged') lose(side, cause, side === 'views' ? onDamagedViews : onLost)
+    for (const id of ids) settle(id, ({ fail }) => fail(cause))
   }
 
   const onEnd = (cause: Error) => {
@@ -151,13 +167,14 @@ export const openChannel = async (
 
   return {
     call: call as Channel['call'],
+    loseAll: onEnd,
     loseViews: (cause) => void lost.set('views', cause),
     renewViews: async () => {
       era++
       await call('renewViews')
       lost.delete('views')
     },
-    // A writer thread that is already dead never replies; then `ended` resolves.
+    // A dead writer thread never replies; then `ended` resolves.
     close: () => (closing ??= Promise.race([call('close').catch(() => undefined), ended]).then(() => ended)),
   }
 }

@@ -101,8 +101,9 @@ export const sides: Readonly<Record<Exclude<Op, 'close' | 'renewViews'>, Side>> 
  * - `damaged`: the file is damaged; no process can write it.
  * - `failed`: this group was not written; the next may be.
  * - `full`: the disk is full.
+ * - `taken`: the path of an open file leads to another file or to none; no file is written any more.
  */
-export type Failure = { readonly kind: 'lost' | 'damaged' | 'failed' | 'full'; readonly message: string }
+export type Failure = { readonly kind: 'lost' | 'damaged' | 'failed' | 'full' | 'taken'; readonly message: string }
 export type Reply = readonly [
   ids: readonly number[],
   outcome: { readonly values: readonly unknown[] } | (Failure & { readonly side: Side }),

@@ -1,6 +1,9 @@
+import { dirname, join } from 'node:path'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../../clock.ts'
 import { messageOf } from '../../../errors.ts'
+import { LOCK } from '../files/lock.ts'
+import { insistOnSame, isTakenAway, openFilesOf } from '../files/taken-away.ts'
 import {
   type Database,
   isBroken,
@@ -54,6 +57,8 @@ const openViews = async () => {
     throw error
   }
 }
+/** The views are not compared before each reply, because they are derived from the log and may be replaced. */
+const insist = insistOnSame([paths.events, paths.subjects, join(dirname(paths.events), LOCK)].flatMap(openFilesOf))
 let { database: readModels, writer: views } = await ofFile(paths.views, openViews, isMisshapen)
 const databases: Record<Side, Database> = { log: events, views: readModels, keys: subjects }
 const withViews = ({ ops: own }: typeof views): Calls => ({
@@ -82,14 +87,22 @@ const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
       answer(group, { ...before, side })
       return undefined
     }
+    if (side !== 'views') insist()
     database.exec('begin immediate')
     const values = group.map(([, op, args]) => (ops[op] as (...args: readonly unknown[]) => unknown)(...args))
     committing = true
     database.exec('commit')
+    if (side !== 'views') insist()
     answer(group, { values })
   } catch (error) {
     const message = messageOf(error)
     undo(side)
+    if (isTakenAway(error)) {
+      const taken: Failure = { kind: 'taken', message: (error as Error & { readonly path: string }).path }
+      for (const each of Object.keys(databases)) lost.set(each as Side, taken)
+      answer(group, { ...taken, side })
+      return undefined
+    }
     const noRoom = isFull(error) || isBusy(error)
     const failure: Failure = { kind: isFull(error) ? 'full' : 'failed', message }
     if (noRoom && side === 'views') return failure

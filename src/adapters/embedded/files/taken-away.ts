@@ -1,0 +1,88 @@
+import { statSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import type { Clock } from '../../../clock.ts'
+import { filesOf } from '../sqlite.ts'
+import { LOOK_MS } from './disk-space.ts'
+
+/** Code of the error for an open file to which its path no longer leads. */
+const TAKEN_AWAY = 'TAKEN_AWAY'
+/** Errors of `stat` that prove that a path leads to no file. Other errors prove nothing. */
+const GONE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE']
+const NOTHING = 'nothing'
+
+const identity = ({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string => `${dev}:${ino}`
+const unlessGone = (error: unknown): string | undefined =>
+  GONE.includes((error as NodeJS.ErrnoException).code ?? '') ? NOTHING : undefined
+
+/** Device and inode of the file at a path, or `NOTHING`; undefined if the system cannot find out. */
+const identityNow = (path: string): string | undefined => {
+  try {
+    return identity(statSync(path, { bigint: true }))
+  } catch (error) {
+    return unlessGone(error)
+  }
+}
+const identityOf = (path: string): Promise<string | undefined> =>
+  stat(path, { bigint: true }).then(identity, unlessGone)
+
+const differs = (found: string | undefined, own: string): boolean => found !== undefined && found !== own
+/** Error of an open file that was moved, removed or replaced. */
+export const takenAway = (path: string): Error =>
+  Object.assign(new Error(`${path} was moved, removed or replaced while it was open`), { code: TAKEN_AWAY, path })
+
+/** Returns true for the error of an open file that was moved, removed or replaced. */
+export const isTakenAway = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === TAKEN_AWAY
+
+/** Paths of the files that a connection keeps open: all but the rollback journal. */
+export const openFilesOf = (path: string): readonly string[] => filesOf(path).slice(0, -1)
+
+/** Existing files with their identities. A file that a process has open keeps its inode, also after its removal. */
+const existing = (paths: readonly string[]): readonly (readonly [path: string, own: string])[] =>
+  paths.flatMap((path) => {
+    const own = identityNow(path)
+    return own === undefined || own === NOTHING ? [] : [[path, own] as const]
+  })
+
+/** Returns a function that throws `TAKEN_AWAY` as soon as a path leads to a file other than the present one. */
+export const insistOnSame = (paths: readonly string[]): (() => void) => {
+  const files = existing(paths)
+  return () => {
+    for (const [path, own] of files) if (differs(identityNow(path), own)) throw takenAway(path)
+  }
+}
+
+/**
+ * Compares open files with their paths at the interval at which the disk space is checked. Calls `onTaken` for the
+ * first path that leads to another file or to none.
+ */
+export const watchFiles = (clock: Clock, onTaken: (error: Error) => void) => {
+  let files = new Map<string, { readonly own: string }>()
+  let looking: Promise<void> | undefined
+
+  const look = async () => {
+    for (const [path, file] of files) {
+      const isTaken = differs(await identityOf(path), file.own)
+      // The file may have been replaced by this process during the check.
+      if (isTaken && files.get(path) === file) return onTaken(takenAway(path))
+    }
+  }
+  const timer = clock.every(LOOK_MS, () => {
+    looking ??= look().finally(() => (looking = undefined))
+  })
+
+  return {
+    /** Begins to compare files that exist. The process must have them open. */
+    add: (...paths: readonly string[]): void => {
+      for (const [path, own] of existing(paths)) files.set(path, { own })
+    },
+    /** Stops the comparison of files that this process closes or replaces. */
+    forget: (...paths: readonly string[]): void => {
+      for (const path of paths) files.delete(path)
+    },
+    close: (): void => {
+      timer.cancel()
+      files = new Map()
+    },
+  }
+}
