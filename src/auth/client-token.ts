@@ -1,4 +1,4 @@
-import { createHmac, hash, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Method } from '../events/token.ts'
 
@@ -55,21 +55,21 @@ type Pepper = { readonly kid: string; readonly key: Uint8Array }
  * Digest of a secret: `<kid>.<HMAC-SHA-256 under the pepper, base64url>`. Nobody without the pepper can verify a guess
  * or forge a token.
  */
-export const digester =
-  ({ kid, key }: Pepper) =>
-  (secret: string): string =>
-    `${kid}.${createHmac('sha256', key).update(secret).digest('base64url')}`
+export const digester = ({ kid, key }: Pepper): ((secret: string) => string) => {
+  const pepper = createSecretKey(key)
+  return (secret) => `${kid}.${createHmac('sha256', pepper).update(secret).digest('base64url')}`
+}
 
 /**
  * Fingerprint of a secret from its SHA-256: `<kid>.2.<HMAC-SHA-256 of the 32 bytes under the pepper, base64url>`. The
  * fingerprint is used to find a token by its SHA-256, without the secret.
  */
 export const fingerprinter = ({ kid, key }: Pepper) => {
-  const prefix = `${kid}.2.`
+  const [prefix, pepper] = [`${kid}.2.`, createSecretKey(key)]
   return {
     /** Beginning of the fingerprints under this pepper. */
     prefix,
-    of: (sha256: Uint8Array): string => prefix + createHmac('sha256', key).update(sha256).digest('base64url'),
+    of: (sha256: Uint8Array): string => prefix + createHmac('sha256', pepper).update(sha256).digest('base64url'),
   }
 }
 export type Fingerprints = ReturnType<typeof fingerprinter>

@@ -52,11 +52,11 @@ export const tally = (
     if (amounts) return false
     const offsets = offsetsIn(bits)
     if (offsets.length === 0) return true
-    const places = await search.placesOf(segment)
+    const times = await search.timesOf(segment)
     const values = by === undefined ? [] : await search.valuesOf(segment, by)
-    if (!places || !values) return false
+    if (!times || !values) return false
     const valueAt = valueByOffset(values)
-    for (const offset of offsets) add(places.times[offset]!, valueAt.get(offset), 1)
+    for (const offset of offsets) add(times[offset]!, valueAt.get(offset), 1)
     return true
   }
   const take = (event: IndexedEvent): void => {

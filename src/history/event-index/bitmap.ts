@@ -47,6 +47,8 @@ export const subtract = (bits: Bitmap, other: Bitmap): void => {
   for (let n = 0; n < BYTES; n++) bits[n]! &= ~other[n]!
 }
 
+export const isEmpty = (bits: Bitmap): boolean => bits.every((byte) => byte === 0)
+
 export const countBits = (bits: Bitmap): number => bits.reduce((sum, byte) => sum + BITS[byte]!, 0)
 
 /** Offsets of the set in ascending order. */
@@ -74,9 +76,9 @@ export const numbersOf = (distances: readonly number[], start: number): readonly
   return distances.map((distance) => (number += distance))
 }
 
-/** Stored form of ascending offsets. */
-export const storedSet = (offsets: readonly number[]): StoredSet => {
-  if (offsets.length === 1) return [offsets[0]! + 1]
+/** Stored form of ascending offsets, or of a single one. */
+export const storedSet = (offsets: number | readonly number[]): StoredSet => {
+  if (typeof offsets === 'number') return [offsets + 1]
   if (offsets.length <= SPARSE) return distancesOf(offsets, -1)
   const bits = noBits()
   for (const offset of offsets) addOffset(bits, offset)

@@ -13,33 +13,42 @@ import {
   type IndexDoc,
   indexView,
   isFacet,
-  placesIn,
-  placesKey,
-  placesText,
+  positionsIn,
+  positionsKey,
+  positionsText,
   rowSeals,
+  timeRangeKey,
   timesKey,
+  timesText,
   valueHash,
 } from './rows.ts'
 
 /** Maximum length of an indexed value. No version of the service writes a longer value. */
 const LONGEST = 512
 
-type Offsets = Map<string, number[]>
+/** Offsets of the events with a value. Most values belong to one event, so a single offset has no list. */
+type Offsets = Map<string, number | number[]>
 
 /** Adds the offset of an event once; offsets arrive in ascending order. */
 const addOffset = (offsets: Offsets, value: string, offset: number): void => {
   const found = offsets.get(value)
-  if (!found) offsets.set(value, [offset])
-  else if (found.at(-1) !== offset) found.push(offset)
+  if (found === undefined) offsets.set(value, offset)
+  else if (typeof found !== 'number') {
+    if (found.at(-1) !== offset) found.push(offset)
+  } else if (found !== offset) offsets.set(value, [found, offset])
 }
 
 const storedSets = (offsets: Offsets): Readonly<Record<string, StoredSet>> =>
   Object.fromEntries(Array.from(offsets, ([value, found]) => [value, storedSet(found)]))
 
+const INSTANT = /^\d{4}-\d{2}-(\d{2})T(?!24)\d{2}:\d{2}:\d{2}\.\d{3}Z$/
+
 /** Time in epoch ms; undefined if it is not an RFC 3339 UTC text with milliseconds. */
 const epochOf = (time: string): number | undefined => {
-  const ms = Date.parse(time)
-  return !Number.isNaN(ms) && new Date(ms).toISOString() === time ? ms : undefined
+  const day = INSTANT.exec(time)?.[1]
+  const ms = day === undefined ? Number.NaN : Date.parse(time)
+  // `Date.parse` takes February 30 for March 2.
+  return Number.isNaN(ms) || (day! > '28' && new Date(ms).toISOString() !== time) ? undefined : ms
 }
 
 /** Text of one row of a segment. */
@@ -60,16 +69,16 @@ const openSegment = (number: number, hashOf: ReturnType<typeof valueHash>) => {
   }
 
   const hashParts = async (): Promise<readonly RowText[]> => {
-    const sets = new Map<string, (readonly [string, StoredSet])[]>(FIRST.map((first) => [first, []]))
+    const texts = new Map(FIRST.map((first) => [first, '']))
     const pause = timeSlicer()
     for (const [name, values] of hashed)
       for (const [value, offsets] of values) {
         const hash = hashOf(name, value)
-        sets.get(hash[0]!)!.push([hash, storedSet(offsets)])
+        texts.set(hash[0]!, texts.get(hash[0]!)! + hashedText(hash, storedSet(offsets)))
         const paused = pause()
         if (paused) await paused
       }
-    return Array.from(sets, ([first, set]) => [hashesKey(first, number), hashedText(set)] as const)
+    return Array.from(texts, ([first, text]) => [hashesKey(first, number), `${text};`] as const)
   }
 
   return {
@@ -88,13 +97,19 @@ const openSegment = (number: number, hashOf: ReturnType<typeof valueHash>) => {
      * events.
      */
     parts: async (): Promise<readonly RowText[]> => {
-      const placesPart: RowText = [placesKey(number), placesText({ positions, times })]
-      if (!isIndexable) return [placesPart]
+      const positionsPart: RowText = [positionsKey(number), positionsText(positions)]
+      if (!isIndexable) return [positionsPart]
       const [first, last] = [Math.min(...times), Math.max(...times)].map((ms) => new Date(ms).toISOString())
       const facetParts = FACETS.map(
         (name): RowText => [facetKey(name, number), JSON.stringify(storedSets(facets.get(name)!))],
       )
-      return [placesPart, [timesKey(number), JSON.stringify({ first, last })], ...facetParts, ...(await hashParts())]
+      return [
+        positionsPart,
+        [timesKey(number), timesText(times)],
+        [timeRangeKey(number), JSON.stringify({ first, last })],
+        ...facetParts,
+        ...(await hashParts()),
+      ]
     },
   }
 }
@@ -111,9 +126,9 @@ export const eventIndex = (key: Uint8Array): LogProjection & { readonly block: n
   /** Position before a segment: that of the last event of the segment before it. */
   const positionBefore = async ({ find }: Sources, number: number): Promise<bigint | undefined> => {
     if (number === 0) return 0n
-    const [row] = await find<IndexDoc>([placesKey(number - 1)])
+    const [row] = await find<IndexDoc>([positionsKey(number - 1)])
     const text = row && textOf(row)
-    return text === undefined ? undefined : BigInt(placesIn(text).positions.at(-1)!)
+    return text === undefined ? undefined : BigInt(positionsIn(text).at(-1)!)
   }
 
   /** Reads the events of the incomplete segment up to a checkpoint. */

@@ -7,7 +7,7 @@ import { distancesOf, numbersOf, type StoredSet } from './bitmap.ts'
 /**
  * Index of the events of the log, in segments. The index only narrows a search; every event shown is read from the log.
  */
-export const indexView: View = { name: 'event_index', version: 1, fields: [], indexes: [] }
+export const indexView: View = { name: 'event_index', version: 2, fields: [], indexes: [] }
 
 /**
  * Filters by properties with few different values. A segment lists these values as text. Values of the other filters
@@ -33,27 +33,44 @@ export type FacetSets = Readonly<Record<string, StoredSet>>
 /** Least and greatest event time in a segment, as JSON. */
 export type TimeRange = { readonly first: string; readonly last: string }
 
-/** Positions and times (epoch ms) of the events of a segment. */
-export type SegmentPlaces = { readonly positions: readonly number[]; readonly times: readonly number[] }
-
-/** Text of the positions and times in a segment: JSON with distances between them, the first ones from 0. */
-export const placesText = ({ positions, times }: SegmentPlaces): string =>
-  JSON.stringify({ positions: distancesOf(positions, 0), times: distancesOf(times, 0) })
-
-/** Positions and times in such a text. */
-export const placesIn = (text: string): SegmentPlaces => {
-  const { positions, times } = JSON.parse(text) as SegmentPlaces
-  return { positions: numbersOf(positions, 0), times: numbersOf(times, 0) }
+/**
+ * Text of the positions in a segment: JSON with the distances between them, the first from 0. `-n` stands for n further
+ * distances that equal the one before.
+ */
+export const positionsText = (positions: readonly number[]): string => {
+  const runs: number[] = []
+  let last = 0
+  for (const distance of distancesOf(positions, 0)) {
+    if (distance !== last) runs.push(distance)
+    else if (runs.at(-1)! < 0) runs[runs.length - 1]!--
+    else runs.push(-1)
+    last = distance
+  }
+  return JSON.stringify(runs)
 }
 
-/** Text of the hashes of a segment that begin with the same character, each with its set. */
-export const hashedText = (sets: Iterable<readonly [hash: string, set: StoredSet]>): string => {
-  let text = ''
-  for (const [hash, set] of sets) text += `;${hash}=${typeof set === 'string' ? `b${set}` : set.join(',')}`
-  return `${text};`
+/** Positions in such a text. */
+export const positionsIn = (text: string): readonly number[] => {
+  const positions: number[] = []
+  let [position, distance] = [0, 0]
+  for (const run of JSON.parse(text) as readonly number[]) {
+    if (run > 0) distance = run
+    for (let n = run > 0 ? 1 : -run; n > 0; n--) positions.push((position += distance))
+  }
+  return positions
 }
 
-/** Set of the events with a hash in such a text; undefined if the hash is missing. */
+/** Text of the times (epoch ms) of the events of a segment: JSON with the distances between them, the first from 0. */
+export const timesText = (times: readonly number[]): string => JSON.stringify(distancesOf(times, 0))
+
+/** Times in such a text. */
+export const timesIn = (text: string): readonly number[] => numbersOf(JSON.parse(text) as readonly number[], 0)
+
+/** Text of a hash and its set. The hashes that begin with the same character are joined, and end with a semicolon. */
+export const hashedText = (hash: string, set: StoredSet): string =>
+  `;${hash}=${typeof set === 'string' ? `b${set}` : set.join(',')}`
+
+/** Set of the events with a hash in such a joined text; undefined if the hash is missing. */
 export const hashedSet = (text: string, hash: string): StoredSet | undefined => {
   const found = text.indexOf(`;${hash}=`)
   if (found < 0) return undefined
@@ -68,7 +85,7 @@ export type IndexDoc = Sealed<IndexPart>
 
 /** Adds a MAC to the text of a row, and verifies it. */
 export const rowSeals = (key: Uint8Array) => {
-  const { seal, holds } = seals<IndexPart>(key, 'event index', ({ id, text }) => [id, text])
+  const { seal, holds } = seals<IndexPart>(key, 'event index', ({ id, text }) => `${id} ${text}`)
   return {
     seal,
     /** Text of a row; undefined if its MAC does not match. */
@@ -81,8 +98,9 @@ const numbered = (part: string, segment: number): string => `${part}/${String(se
 
 /** Key of the row with the sets of one property. */
 export const facetKey = (name: Facet, segment: number): string => numbered(name, segment)
+export const timeRangeKey = (segment: number): string => numbered('timeRange', segment)
 export const timesKey = (segment: number): string => numbered('times', segment)
-export const placesKey = (segment: number): string => numbered('places', segment)
+export const positionsKey = (segment: number): string => numbered('positions', segment)
 /** Key of the row with the hashes that begin with one character. A full segment has this row even without hashes. */
 export const hashesKey = (first: string, segment: number): string => numbered(first, segment)
 

@@ -1,18 +1,19 @@
 import { timeSlicer } from '../../event-loop.ts'
 import type { Views } from '../../projections/views.ts'
 import type { EventFilter } from '../filter.ts'
-import { type Bitmap, bitsOf, intersect, noBits } from './bitmap.ts'
+import { type Bitmap, bitsOf, intersect, isEmpty, noBits } from './bitmap.ts'
 import { everyEvent, facetSets, indexConditions } from './conditions.ts'
 import {
   type Facet,
   facetKey,
   type IndexDoc,
   indexView,
-  placesIn,
-  placesKey,
+  positionsIn,
+  positionsKey,
   rowSeals,
-  type SegmentPlaces,
   type TimeRange,
+  timeRangeKey,
+  timesIn,
   timesKey,
   valueHash,
 } from './rows.ts'
@@ -44,17 +45,20 @@ const timeTest = ({ first, last }: TimeRange, { from, to }: EventFilter): 'all' 
   return (from === undefined || first >= from) && (to === undefined || last < to) ? 'all' : 'some'
 }
 
-/** Searches the index of events. */
-export const eventSearch = (sources: Sources) => {
-  const read = textReader(sources)
-  const hashOf = valueHash(sources.key)
-
+/** Reads the rows of single segments. Their content is undefined if a row is missing or its MAC does not match. */
+const segmentReader = (read: ReturnType<typeof textReader>) => {
   const textAt = async (key: string): Promise<string | undefined> => (await read([key])).get(key)
 
-  /** Positions and times of the events of a segment; undefined if they are unknown. */
-  const placesOf = async (segment: number): Promise<SegmentPlaces | undefined> => {
-    const text = await textAt(placesKey(segment))
-    return text === undefined ? undefined : placesIn(text)
+  /** Positions of the events of a segment; undefined if they are unknown. */
+  const positionsOf = async (segment: number): Promise<readonly number[] | undefined> => {
+    const text = await textAt(positionsKey(segment))
+    return text === undefined ? undefined : positionsIn(text)
+  }
+
+  /** Times (epoch ms) of the events of a segment; undefined if they are unknown. */
+  const timesOf = async (segment: number): Promise<readonly number[] | undefined> => {
+    const text = await textAt(timesKey(segment))
+    return text === undefined ? undefined : timesIn(text)
   }
 
   /** Events of a segment by the values of a property; undefined if they are unknown. */
@@ -62,6 +66,15 @@ export const eventSearch = (sources: Sources) => {
     const text = await textAt(facetKey(name, segment))
     return text === undefined ? undefined : facetSets(text)
   }
+
+  return { positionsOf, timesOf, valuesOf }
+}
+
+/** Searches the index of events. */
+export const eventSearch = (sources: Sources) => {
+  const read = textReader(sources)
+  const rows = segmentReader(read)
+  const hashOf = valueHash(sources.key)
 
   /** Events of a segment whose time is within the filter; undefined if the times are unknown. */
   const withinTime = async (segment: number, range: TimeRange, filter: EventFilter): Promise<Bitmap | undefined> => {
@@ -71,28 +84,29 @@ export const eventSearch = (sources: Sources) => {
       Date.parse(filter.from ?? range.first),
       filter.to === undefined ? Infinity : Date.parse(filter.to),
     ]
-    const times = (await placesOf(segment))?.times
+    const times = await rows.timesOf(segment)
     return times && bitsOf((offset) => times[offset]! >= from && times[offset]! < to)
   }
 
   return {
-    placesOf,
-    valuesOf,
+    ...rows,
     onDamage: sources.onDamage,
     /** Search of the index for a filter. */
     by: (filter: EventFilter) => {
       const { conditions, isExact } = indexConditions(filter, hashOf)
       const isTimed = filter.from !== undefined || filter.to !== undefined
       const keysOf = (segment: number) => [
-        ...(isTimed ? [timesKey(segment)] : []),
+        ...(isTimed ? [timeRangeKey(segment)] : []),
         ...conditions.flatMap(({ keys }) => keys(segment)),
       ]
       const bitsIn = async (segment: number, texts: ReadonlyMap<string, string>): Promise<Bitmap | undefined> => {
         if (!keysOf(segment).every((key) => texts.has(key))) return undefined
-        const times = texts.get(timesKey(segment))
-        const bits = times ? await withinTime(segment, JSON.parse(times) as TimeRange, filter) : everyEvent()
-        for (const condition of conditions)
-          if (bits) intersect(bits, condition.bits(condition.keys(segment).map((key) => texts.get(key)!)))
+        const range = texts.get(timeRangeKey(segment))
+        const bits = range ? await withinTime(segment, JSON.parse(range) as TimeRange, filter) : everyEvent()
+        for (const { keys, bits: meeting } of conditions) {
+          if (!bits || isEmpty(bits)) return bits
+          intersect(bits, meeting(keys(segment).map((key) => texts.get(key)!)))
+        }
         return bits
       }
       return {

@@ -4,7 +4,6 @@ import { type IndexedEvent, indexedEvent } from '../facts.ts'
 import { type EventFilter, eventFilter } from '../filter.ts'
 import { ascending, descending, type Head, type Indexed, type Span, type Sources as SpanSources } from '../spans.ts'
 import { type Bitmap, bitsBetween, countBits, intersect, offsetsIn, SEGMENT } from './bitmap.ts'
-import type { SegmentPlaces } from './rows.ts'
 import type { EventSearch, FilterSearch } from './search.ts'
 
 /** Maximum number of segments and of rows in one query. The first query has one segment. */
@@ -60,7 +59,7 @@ export async function* partsOf(
       const begin = segment * SEGMENT
       const [first, last] = [Math.max(begin, low.index + 1), Math.min(begin + SEGMENT - 1, high.index)]
       const bits = bitmaps[n]
-      if (bits) intersect(bits, bitsBetween(first - begin, last + 1 - begin))
+      if (bits && last + 1 - first < SEGMENT) intersect(bits, bitsBetween(first - begin, last + 1 - begin))
       yield { segment, first, last, bits, isExact: found.isExact }
     }
   }
@@ -105,13 +104,13 @@ const spanOfPart = async (
   { find }: Sources,
   part: SegmentPart,
   span: Span,
-  places: SegmentPlaces | undefined,
+  positions: readonly number[] | undefined,
 ): Promise<Span> => {
   const begin = part.segment * SEGMENT
   const placeOf = async (index: number): Promise<Head> => {
     if (index === span.low.index) return span.low
     if (index === span.high.index) return span.high
-    const [own, next] = [places?.positions[index - begin], places?.positions[index + 1 - begin]]
+    const [own, next] = [positions?.[index - begin], positions?.[index + 1 - begin]]
     if (own !== undefined) return { index, position: BigInt(own) }
     if (next !== undefined) return { index, position: BigInt(next) - 1n }
     return { index, position: (await find((place) => place.index <= index, span.high)).position }
@@ -159,13 +158,13 @@ export async function* stepsOfPart(
   const end = { index: isDescending ? first : last, isExamined: false }
   const count = bits && countBits(bits)
   if (count === 0) return yield [end]
-  const places = count === undefined ? undefined : await sources.search.placesOf(segment)
-  if (!bits || !places || count! > DENSE)
-    return yield* examined(sources, passes, await spanOfPart(sources, part, span, places), isDescending)
+  const positions = count === undefined ? undefined : await sources.search.positionsOf(segment)
+  if (!bits || !positions || count! > DENSE)
+    return yield* examined(sources, passes, await spanOfPart(sources, part, span, positions), isDescending)
   const offsets = isDescending ? offsetsIn(bits).toReversed() : offsetsIn(bits)
   const chosen = offsets.map((offset) => ({
     index: segment * SEGMENT + offset,
-    position: BigInt(places.positions[offset]!),
+    position: BigInt(positions[offset]!),
   }))
   let next = isDescending ? last : first
   for await (const steps of found(sources, passes, part, chosen)) {

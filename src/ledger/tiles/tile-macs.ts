@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import type { LedgerStore, StoredTile } from '../ledger-store.ts'
 import { isTileOf } from './tile-hashes.ts'
 
@@ -7,7 +7,7 @@ export type TileRoot = Omit<StoredTile, 'hashes'>
 
 /** Adds and verifies the MACs of tiles, so that nobody else who writes to their store changes a root. */
 export const tileMacs = (key: Uint8Array) => {
-  const own = createHmac('sha256', key).update('rollcall ledger tile').digest()
+  const own = createSecretKey(createHmac('sha256', key).update('rollcall ledger tile').digest())
   const macOf = ({ level, n, root, position, event }: Omit<TileRoot, 'mac'>): Uint8Array =>
     createHmac('sha256', own)
       .update(JSON.stringify([level, n, String(position), event]))

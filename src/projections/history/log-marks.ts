@@ -21,7 +21,8 @@ export const markKey = (index: number): string => String(index).padStart(16, '0'
 /** Marks in the log, for finding the position of an instant. */
 export const markView: View = { name: 'log_marks', version: 2, fields: ['time'], indexes: [{ by: ['time'] }] }
 
-export const markSeals = (key: Uint8Array) => seals<Mark>(key, 'mark', ({ index, at, time }) => [index, at, time])
+export const markSeals = (key: Uint8Array) =>
+  seals<Mark>(key, 'mark', ({ index, at, time }) => JSON.stringify([index, at, time]))
 
 /** The last stored mark before an index; undefined if there is none. */
 export const markBefore = async (

@@ -40,14 +40,9 @@ export const stateView: View = {
 }
 
 export const stateSeals = (key: Uint8Array) =>
-  seals<State>(key, 'state', ({ stream, before, revision, changes, event, text }) => [
-    stream,
-    before,
-    revision,
-    changes,
-    event,
-    text ?? null,
-  ])
+  seals<State>(key, 'state', ({ stream, before, revision, changes, event, text }) =>
+    JSON.stringify([stream, before, revision, changes, event, text ?? null]),
+  )
 
 const keyOf = (stream: string, revision: bigint) => `${stream}@${String(revision).padStart(16, '0')}`
 const modelOf = (stream: string) => resources.find(({ category }) => stream.startsWith(`${category}-`))
