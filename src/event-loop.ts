@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 /** Length in ms of a slice of the event loop. All sliced work of all requests shares it. */
 const SLICE_MS = 5
 
@@ -7,17 +9,31 @@ const SHORT_MS = 0.1
 /** Turns of the event loop between two slices, and their maximum duration in ms. A turn accepts one connection. */
 const [TURNS_BETWEEN, BETWEEN_MS] = [8, 2 * SLICE_MS]
 
-/** Clock of the slices, in ms. */
+/** A request slows background work down for this time in ms. */
+const SERVING_MS = 20
+/** Length in ms of a slice of background work meanwhile, and the length of the pause after it, in slices. */
+const [BACKGROUND_MS, PAUSES] = [2, 2]
+
+/** Clock of the slices, in ms, and its timer. */
 let measure = (): number => performance.now()
+let rest: (ms: number) => Promise<unknown> = sleep
+
+/** Time of the last request, and the end of the last pause of background work. */
+let [arrivedAt, restUntil] = [Number.NEGATIVE_INFINITY, 0]
 
 /** The current slice. */
 let slice: { readonly began: number } | undefined
 
 /** Replaces the clock of the slices; for tests. */
-export const measureSlicesBy = (other: () => number): void => {
+export const measureSlicesBy = (other: () => number, otherRest: typeof rest = sleep): void => {
   measure = other
+  rest = otherRest
   slice = undefined
+  ;[arrivedAt, restUntil] = [Number.NEGATIVE_INFINITY, 0]
 }
+
+/** Notes the arrival of a request, which slows background work down. */
+export const noteArrival = (): void => void (arrivedAt = measure())
 
 type Resume = () => void
 /** Queues of paused work: work that yields for the first time, and work that already had a slice. */
@@ -77,6 +93,23 @@ export const timeSlicer = (ms = SLICE_MS): (() => Promise<void> | undefined) => 
     const paused = yieldToEventLoop(line)
     line = 'served'
     return paused
+  }
+}
+
+/**
+ * Slicer for background work, such as exports and builds. While requests arrive, all background work together has short
+ * slices, and pauses between them that are longer than the slices. Otherwise it is like any other work.
+ */
+export const backgroundSlicer = (): (() => Promise<void> | undefined) => {
+  const usual = timeSlicer()
+  return () => {
+    const now = measure()
+    if (now >= arrivedAt + SERVING_MS) return usual()
+    const used = now - sliceBegan()
+    if (used < BACKGROUND_MS) return undefined
+    // The pauses of several tasks follow one another, each after the slice of the task before.
+    restUntil = Math.max(now, restUntil + used) + used * PAUSES
+    return rest(restUntil - now).then(() => yieldToEventLoop('served'))
   }
 }
 

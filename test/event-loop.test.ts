@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { forEachSliced, measureSlicesBy, sortSliced, timeSlicer } from '../src/event-loop.ts'
+import {
+  backgroundSlicer,
+  forEachSliced,
+  measureSlicesBy,
+  noteArrival,
+  sortSliced,
+  timeSlicer,
+} from '../src/event-loop.ts'
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 /** Clock for the slices of this process. */
@@ -157,4 +164,50 @@ await t.test('a waiting task resumes sooner if other work uses more than two tim
   t.equal(await turnsUntilResumed(1), 8)
   t.equal(await turnsUntilResumed(4), 3)
   t.equal(await turnsUntilResumed(20), 1)
+})
+
+await t.test('background work has a third of the time while requests arrive, and all of it otherwise', async (t) => {
+  const WORKERS = 4
+  /** Number of milliseconds that each worker worked in a second. */
+  const workedWith = async (isServing: boolean) => {
+    const [begin, sleeping] = [elapsed, new Set<{ readonly due: number; readonly wake: () => void }>()]
+    const rest = (ms: number) =>
+      new Promise<void>((wake) => void sleeping.add({ due: elapsed + ms, wake: () => wake() }))
+    measureSlicesBy(() => elapsed, rest)
+    const worked = Array<number>(WORKERS).fill(0)
+    let longest = 0
+    const work = async (n: number) => {
+      const pause = backgroundSlicer()
+      for (let stretch = 0; elapsed < begin + 1_000; ) {
+        elapsed++
+        worked[n]!++
+        longest = Math.max(longest, ++stretch)
+        const paused = pause()
+        if (!paused) continue
+        stretch = 0
+        await paused
+      }
+    }
+    if (isServing) noteArrival()
+    const workers = Promise.all(worked.map((_, n) => work(n)))
+    for (let before = elapsed; elapsed < begin + 1_000; before = elapsed) {
+      if (isServing) noteArrival()
+      for (const sleeper of sleeping)
+        if (sleeper.due <= elapsed) {
+          sleeping.delete(sleeper)
+          sleeper.wake()
+        }
+      for (let n = 0; n < 20; n++) await nextTurn()
+      if (elapsed === before) elapsed++
+    }
+    for (const { wake } of sleeping) wake()
+    await workers
+    return { all: worked.reduce((sum, ms) => sum + ms, 0), least: Math.min(...worked), longest }
+  }
+  const [busy, idle] = [await workedWith(true), await workedWith(false)]
+  t.ok(busy.all > 250 && busy.all < 350, `${busy.all} ms of 1,000 with requests`)
+  t.ok(busy.least > busy.all / WORKERS / 2, 'each has its share')
+  t.equal(busy.longest, 2)
+  t.ok(idle.all > 950, `${idle.all} ms without requests`)
+  t.equal(idle.longest, 5)
 })

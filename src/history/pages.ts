@@ -1,4 +1,4 @@
-import { timeSlicer } from '../event-loop.ts'
+import { backgroundSlicer, timeSlicer } from '../event-loop.ts'
 import { countBits } from './event-index/bitmap.ts'
 import { type Sources, type Step, stepsThrough } from './event-index/steps.ts'
 import { examine } from './examine.ts'
@@ -120,7 +120,7 @@ export async function* exportedEvents(
   filter: EventFilter,
   span: Span,
 ): AsyncGenerator<readonly ExportStep[]> {
-  const pause = timeSlicer()
+  const pause = backgroundSlicer()
   for await (const steps of stepsThrough(sources, filter, span)) {
     let last: Step | undefined
     let found: ExportStep[] = []

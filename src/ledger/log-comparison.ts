@@ -1,4 +1,4 @@
-import { timeSlicer } from '../event-loop.ts'
+import { backgroundSlicer } from '../event-loop.ts'
 import type { Stored } from '../events/log.ts'
 import { base64Of } from './base64.ts'
 import { entryOf, leafOf } from './entry.ts'
@@ -24,7 +24,7 @@ export const treeOfPages = async (
   onLeaf: OnLeaf = () => undefined,
 ): Promise<TreeOfLog> => {
   const [range, wanted, roots] = [compactRange(), new Set(sizes), new Map<number, Hash>()]
-  const pause = timeSlicer()
+  const pause = backgroundSlicer()
   if (wanted.has(0)) roots.set(0, range.root())
   for await (const page of pages)
     for (const record of page) {

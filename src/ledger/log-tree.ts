@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { sharedCalls } from '../concurrency.ts'
-import { timeSlicer } from '../event-loop.ts'
+import { backgroundSlicer } from '../event-loop.ts'
 import type { Stored } from '../events/log.ts'
 import { entryOf, leafOf } from './entry.ts'
 import { type FullTile, type GrowingTree, growingTree, type RightTiles } from './growing-tree.ts'
@@ -88,7 +88,7 @@ export const logTree = (options: LogTreeOptions) => {
     await store.putTiles(tiles)
   }
   const append = async (page: readonly Stored[], until: bigint): Promise<void> => {
-    const pause = timeSlicer()
+    const pause = backgroundSlicer()
     for (const record of page) {
       if (record.position > until) return
       grown.append(leafOf(entryOf(record)))

@@ -1,4 +1,4 @@
-import { timeSlicer } from '../../event-loop.ts'
+import { backgroundSlicer } from '../../event-loop.ts'
 import type { Stored } from '../../events/log.ts'
 import type { LogProjection, Sources } from '../../projections/history/log-projection.ts'
 import type { Checkpoint, Row } from '../../projections/views.ts'
@@ -70,7 +70,7 @@ const openSegment = (number: number, hashOf: ReturnType<typeof valueHash>) => {
 
   const hashParts = async (): Promise<readonly RowText[]> => {
     const texts = new Map(FIRST.map((first) => [first, '']))
-    const pause = timeSlicer()
+    const pause = backgroundSlicer()
     for (const [name, values] of hashed)
       for (const [value, offsets] of values) {
         const hash = hashOf(name, value)
@@ -138,7 +138,7 @@ export const eventIndex = (key: Uint8Array): LogProjection & { readonly block: n
     const before = await positionBefore(sources, number)
     let index = before === undefined ? 0 : number * SEGMENT
     if (index === events) return segment
-    const pause = timeSlicer()
+    const pause = backgroundSlicer()
     for await (const page of sources.log.readAll(before ?? 0n, position))
       for (const record of page) {
         if (index++ >= number * SEGMENT) segment.add(record)
@@ -154,7 +154,7 @@ export const eventIndex = (key: Uint8Array): LogProjection & { readonly block: n
     rowsOf: async (sources, from, page) => {
       if (open.next() !== from.events) open = await reopened(sources, from)
       const rows: Row[] = []
-      const pause = timeSlicer()
+      const pause = backgroundSlicer()
       for (const record of page) {
         open.add(record)
         if (open.isFull()) {

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
+import { noteArrival } from '../../event-loop.ts'
 
 /** Maximum number of pipelined requests that wait on one connection. */
 const MOST_WAITING = 256
@@ -26,6 +27,7 @@ export const oneAfterAnother = (handle: RequestListener): RequestListener => {
   const waiting = new WeakMap<Socket, number>()
   const later = onePerTurn()
   return (request, response) => {
+    noteArrival()
     // Node assigns the socket to a response after it has sent the previous response.
     if (response.socket) return handle(request, response)
     const { socket } = request
