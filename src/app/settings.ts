@@ -11,6 +11,7 @@ export const serverSettings = ({ server, cors, identifiers }: Config): HttpSetti
   publishedBodyLimit: server.published_body_limit,
   headersTimeout: server.headers_timeout,
   requestTimeout: server.request_timeout,
+  keepAliveTimeout: server.keep_alive_timeout,
   trustProxy: server.trust_proxy,
   ...(server.protocol === 'https'
     ? { tls: { cert: bytesNow(server.cert_file!), key: bytesNow(server.cert_key!) } }

@@ -7,9 +7,10 @@ import { pipeline, type ServiceSteps } from './route/pipeline.ts'
 import type { Spec } from './route/route.ts'
 import { insistOnStatement } from './route/statements.ts'
 import { documentRoutes } from './routes/docs.ts'
+import { oneAfterAnother } from './wire/arriving-requests.ts'
 import { takeBodies } from './wire/body.ts'
 import { clientAddress } from './wire/client-address.ts'
-import { brokenRequest } from './wire/connections.ts'
+import { brokenRequest, type OnLargeHeaders } from './wire/connections.ts'
 import { truster } from './wire/cookies.ts'
 import { allowOrigins, type CorsSettings } from './wire/cors.ts'
 import { drain } from './wire/drain.ts'
@@ -17,7 +18,6 @@ import { brokenOff, type Logger, refuser } from './wire/error-reply.ts'
 import { collectVerbs, framing, HEADERS, requestId, unknown, verbsOf } from './wire/framing.ts'
 import { takes } from './wire/headers.ts'
 import { routing } from './wire/path.ts'
-import { oneAfterAnother } from './wire/pipelining.ts'
 import { openPort, type Port, type WireSettings } from './wire/port.ts'
 import type { Answered } from './wire/reply.ts'
 import type { Budgets } from './wire/room.ts'
@@ -43,6 +43,7 @@ export type ServerParts = ServiceSteps & {
   readonly page?: (request: FastifyRequest, reply: FastifyReply) => void
   /** Called for forwarded headers of an untrusted peer. They are ignored. */
   readonly onUntrusted?: () => void
+  readonly onLargeHeaders?: OnLargeHeaders
   /** Called for every sent answer, for a stream at its end. */
   readonly answered?: Answered
   /** Further input of the OpenAPI document; without it the document is not served. */
@@ -88,11 +89,11 @@ const unrouted = (
 
 /** Creates the HTTP server and mounts the routes. Throws if a route omits a required statement. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
-  const { config, logger, clock, budgets, routes, answered = unreported, documents } = parts
+  const { config, logger, clock, budgets, routes, answered = unreported, documents, onLargeHeaders } = parts
   const { bodyLimit, publishedBodyLimit, trustProxy, cors } = config
-  const { server, sockets } = parts.port ?? openPort(config, clock)
+  const { server, sockets, handle } = parts.port ?? openPort(config, clock)
   let answer: RequestListener = () => undefined
-  const refuse = refuser(logger, answered)
+  const refuse = refuser(logger, answered, onLargeHeaders)
   const app = Fastify({
     serverFactory: (handler) => {
       answer = handler
@@ -104,7 +105,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     return503OnClosing: false,
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     ...routing,
-    clientErrorHandler: (error, socket) => brokenRequest(error, socket, clock),
+    clientErrorHandler: (error, socket) => brokenRequest(error, socket, clock, onLargeHeaders),
     frameworkErrors: refuse,
   }) as unknown as FastifyInstance
 
@@ -143,7 +144,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   for (const mount of routes) mount(app)
   if (documents) documentRoutes(app, specs, documents)
   await app.ready()
-  server.removeAllListeners('request').on('request', oneAfterAnother(answer))
+  handle(oneAfterAnother(answer))
   return app
 }
 

@@ -117,6 +117,7 @@ export const EMBEDDED: readonly string[] = [
   'http/auth-narrowing',
   'http/auth-tokens-many',
   'http/cookies',
+  'http/header-bytes',
   'http/headers',
   'http/hostile',
   'http/idempotency',

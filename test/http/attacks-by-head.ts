@@ -55,7 +55,13 @@ export const pathAttacks: readonly Attack[] = [
   ['X8 too many parameters come before the credential', get(`${flags}?${'a&'.repeat(100)}limit=3`, H), 400, 'query'],
   ['X8 too many parameters and no route', get(`/nowhere?${'&'.repeat(60_000)}`, H), 400, 'query'],
   ['X8 one long parameter', get(`${flags}?other=${'x'.repeat(60_000)}`), 200, '"limit":0'],
-  ['X9 absolute form', get('http://evil/auth/v1/tokens'), 400, 'malformed_path'],
+  ['X9 absolute form reaches the route and its check', get('http://evil/auth/v1/tokens', H), 401, 'credential_missing'],
+  ['X9 absolute form', get('HTTPS://[::1]:80/auth/v1/tokens?limit=1'), 200, 'authentications'],
+  ['X9 absolute form without a path', get('http://evil?a'), 404, 'route_not_found'],
+  ['X9 absolute form without Host', get('http://evil/livez', ''), 400, 'invalid_header'],
+  ...['ftp://evil/livez', 'http:///livez', 'http://a@evil/livez', 'http://evil:x/livez'].map(
+    (target) => [`X9 ${target}`, get(target), 400, 'malformed_path'] as const,
+  ),
   ['X9 asterisk form', `OPTIONS * HTTP/1.1\r\n${A}\r\n`, 400, 'malformed_path'],
   ['X10 another case of the namespace', get('/api/v1/namespaces/A/flags', bound), 403, 'token_scoped'],
   [

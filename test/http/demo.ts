@@ -186,6 +186,7 @@ export const settings = {
   publishedBodyLimit: 100_000,
   headersTimeout: 5000,
   requestTimeout: 10_000,
+  keepAliveTimeout: 72_000,
   trustProxy: false,
 }
 

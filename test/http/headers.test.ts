@@ -1,3 +1,4 @@
+import * as fc from 'fast-check'
 import t from 'tap'
 import { atOf } from '../../src/contract/readers/moment.ts'
 import { Refusal } from '../../src/errors.ts'
@@ -39,6 +40,15 @@ void t.test('the header If-Match is a list of tags, each quoted, weak or bare, o
 void t.test('the header If-None-Match may have its tag in any form and anywhere in the list', (t) => {
   for (const list of ['"7"', 'W/"7"', '7', '"1","2", W/"7","7"', '*']) t.ok(tagged(list, '7'), list)
   for (const list of ['', '"77"', '"W/7"', '1,2']) t.notOk(tagged(list, '7'), list)
+  const entries = (list: string) =>
+    list.split(',').map((entry) =>
+      entry
+        .trim()
+        .replace(/^W\//, '')
+        .replace(/^"(.*)"$/, '$1'),
+    )
+  const lists = fc.string({ unit: fc.constantFrom('7', '"', 'W/', ',', ' ', '8'), maxLength: 12 })
+  fc.assert(fc.property(lists, (list) => tagged(list, '7') === entries(list).includes('7')))
   t.end()
 })
 

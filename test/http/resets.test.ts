@@ -231,7 +231,14 @@ for (const [name, trustProxy] of [
   await t.test(`an unavailable client address is "unknown", ${name} a trusted proxy`, async (t) => {
     const seen = new Set<string>()
     const { app, port, log } = await demo({
-      config: { publishedBodyLimit: 1_000, bodyLimit: 1000, headersTimeout: 5000, requestTimeout: 10_000, trustProxy },
+      config: {
+        publishedBodyLimit: 1_000,
+        bodyLimit: 1000,
+        headersTimeout: 5000,
+        requestTimeout: 10_000,
+        keepAliveTimeout: 72_000,
+        trustProxy,
+      },
       authorize: ({ request }) => {
         seen.add(request.address)
         request.caller = { actor: { kind: 'anonymous' }, via: 'none' }

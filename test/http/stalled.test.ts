@@ -24,7 +24,12 @@ for (const protocol of ['http', 'https'] as const) {
     const pair = await generate([{ name: 'commonName', value: 'localhost' }])
     const tls = { key: pair.private, cert: pair.cert }
     const clock = virtualClock()
-    const settings = { headersTimeout: 5000, requestTimeout: 10_000, ...(protocol === 'https' && { tls }) }
+    const settings = {
+      headersTimeout: 5000,
+      requestTimeout: 10_000,
+      keepAliveTimeout: 72_000,
+      ...(protocol === 'https' && { tls }),
+    }
     const opened = openPort(settings, clock)
     const { server, sockets } = opened
     const large = 'x'.repeat(ANSWER)

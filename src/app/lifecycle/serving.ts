@@ -12,6 +12,7 @@ import type { Service } from '../../http/services/service.ts'
 import { uiPage } from '../../http/ui/page.ts'
 import { bind, openPort, type Port, unbind } from '../../http/wire/port.ts'
 import { version } from '../../version.ts'
+import { largeHeaderSpells } from '../telemetry/large-headers.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { uiFiles } from './ui-files.ts'
 
@@ -70,6 +71,7 @@ export const serving = async (
     authorize: authorizer(service),
     answered: observer(service, logger),
     onUntrusted,
+    onLargeHeaders: largeHeaderSpells(logger, service.clock),
   }
   const ui = uiFiles(config, logger)
   const app = await httpServer({

@@ -65,8 +65,8 @@ const answering = (answers: Answers): RequestListener => {
  */
 export const standbyServer = ([first, ...others]: readonly [Port, ...(readonly Port[])]) => {
   let why = 'starting'
-  first.server.on('request', answering(healthOf(() => why)))
-  for (const { server } of others) server.on('request', answering({}))
+  first.handle(answering(healthOf(() => why)))
+  for (const { handle } of others) handle(answering({}))
   return {
     /** Sets the reason from an error, and returns it. */
     missing: (error: unknown): string => (why = error instanceof Error ? error.message.split('\n', 1)[0]! : 'unknown'),

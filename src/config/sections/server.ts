@@ -46,6 +46,11 @@ export const server = {
   ),
   headers_timeout: setting(duration, 5000, 'Maximum time for a client to send the headers of a request.'),
   request_timeout: setting(duration, 10_000, 'Maximum time for a client to send a whole request.'),
+  keep_alive_timeout: setting(
+    duration,
+    72_000,
+    'Time after which a connection without a request is closed. Set it longer than the idle time of the load balancer or proxy in front, which must close its connections first.',
+  ),
   shutdown_grace: setting(
     duration,
     10_000,

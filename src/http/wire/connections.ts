@@ -3,6 +3,8 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../clock.ts'
 import { Refusal } from '../../errors.ts'
+import { HEADERS_BUSY } from './arriving-requests.ts'
+import { addressIn } from './client-address.ts'
 import { errorBody, refusalHeaders } from './error-reply.ts'
 
 declare module 'fastify' {
@@ -21,11 +23,24 @@ export const answering = (socket: Socket): unknown => Reflect.get(socket, '_http
 
 type ClientError = Error & { readonly code?: string }
 
+const refusals: Readonly<Record<string, () => Refusal>> = {
+  HPE_HEADER_OVERFLOW: () => new Refusal('headers_too_large'),
+  [HEADERS_BUSY]: () => new Refusal('busy'),
+}
+
+/** Called with the address of a client for each request that is refused because of its large headers. */
+export type OnLargeHeaders = (client: string) => void
+
 /**
  * Answers input that is not a valid HTTP request with the common error body, then closes the connection. A request
  * timeout is answered with a bare 408.
  */
-export const brokenRequest = ({ code }: ClientError, socket: Socket, clock: Clock): void => {
+export const brokenRequest = (
+  { code }: ClientError,
+  socket: Socket,
+  clock: Clock,
+  onLargeHeaders?: OnLargeHeaders,
+): void => {
   const begun = answering(socket)
   const sent = typeof begun === 'object' && begun !== null && 'headersSent' in begun && begun.headersSent === true
   if (code === 'ECONNRESET' || !socket.writable || sent) {
@@ -38,10 +53,8 @@ export const brokenRequest = ({ code }: ClientError, socket: Socket, clock: Cloc
     )
     return
   }
-  const refusal =
-    code === 'HPE_HEADER_OVERFLOW'
-      ? new Refusal('headers_too_large')
-      : new Refusal('invalid_argument', 'request is not valid HTTP')
+  const refusal = refusals[code ?? '']?.() ?? new Refusal('invalid_argument', 'request is not valid HTTP')
+  if (refusal.reason === 'headers_too_large') onLargeHeaders?.(addressIn(socket.remoteAddress ?? '') ?? 'unknown')
   const id = randomUUID()
   const body = JSON.stringify(errorBody(refusal, id))
   const headers = {

@@ -43,7 +43,11 @@ const waitUntilIdle = ({ monotonic, sleep }: Clock, until: number) => {
  * probes see the stop, until all current connections are idle; then the port is closed. Returns the number of requests
  * cut because they had no response after `patience` ms.
  */
-export const drain = async ({ server, sockets }: Port, clock: Clock, patience: number): Promise<number> => {
+export const drain = async (
+  { server, sockets }: Pick<Port, 'server' | 'sockets'>,
+  clock: Clock,
+  patience: number,
+): Promise<number> => {
   const calm = waitUntilIdle(clock, clock.monotonic() + patience)
   server.prependListener('request', (_, answer: ServerResponse) => closeAfterResponse(answer))
   for (const socket of sockets) {

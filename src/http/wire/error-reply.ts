@@ -69,12 +69,13 @@ const asRefusal = (error: unknown): Refusal => {
  * their details are not sent.
  */
 export const refuser =
-  (logger: Logger, answered: Answered) =>
+  (logger: Logger, answered: Answered, onLargeHeaders?: (client: string) => void) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const refusal = asRefusal(error)
     const { id, method, spec } = request
     if (refusal.reason === 'internal')
       logger.error({ err: error, requestId: id, method, route: spec?.url }, 'a request failed')
+    if (refusal.reason === 'headers_too_large') onLargeHeaders?.(request.address)
     everyAnswer(request, reply)
     const location = spec?.errorPage?.(refusal, request)
     if (location === undefined) {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal } from '../../errors.ts'
+import { HEADER_LIMIT } from './arriving-requests.ts'
 import { emptied, wrongTarget } from './path.ts'
 
 /** Request id: the client's if it is valid (api.md §1.2), else a new UUID. */
@@ -46,10 +47,20 @@ export const unknown = (paths: Verbs, { url }: FastifyRequest): Refusal => {
     : new Refusal('method_not_allowed', undefined, { headers: { allow: [...allowed].join(', ') } })
 }
 
+/** True if the target and the headers without `If-None-Match`, which grows in some engines, are too large. */
+const hasLargeOthers = ({ large, url = '', rawHeaders, headers }: IncomingMessage): boolean => {
+  if (!large) return false
+  const all = rawHeaders.reduce((sum, { length }) => sum + length, url.length)
+  return all - (headers['if-none-match']?.length ?? 0) > HEADER_LIMIT
+}
+
 /** Refusal of a request that is malformed, whatever its route. */
-const malformed = ({ target, headers, rawHeaders, httpVersion }: IncomingMessage): Refusal | undefined => {
+const malformed = (request: IncomingMessage): Refusal | undefined => {
+  const { target, headers, rawHeaders, httpVersion } = request
   if (target !== undefined && target !== 'hollow') return wrongTarget(target)
-  if (times(rawHeaders, 'host') > 1) return new Refusal('invalid_header', 'invalid header Host: given twice')
+  if (hasLargeOthers(request)) return new Refusal('headers_too_large')
+  const hosts = times(rawHeaders, 'host')
+  if (hosts > 1) return new Refusal('invalid_header', 'invalid header Host: given twice')
   if (rawHeaders.length > HEADERS * 2)
     return new Refusal('headers_too_large', `request has more than ${HEADERS} headers`)
   const encoding = headers['transfer-encoding']
@@ -57,8 +68,7 @@ const malformed = ({ target, headers, rawHeaders, httpVersion }: IncomingMessage
     return new Refusal('invalid_header', 'invalid header Transfer-Encoding: must be chunked', {
       headers: { connection: 'close' },
     })
-  if (headers.host === undefined && httpVersion !== '1.0')
-    return new Refusal('invalid_header', 'invalid header Host: missing')
+  if (hosts === 0 && httpVersion !== '1.0') return new Refusal('invalid_header', 'invalid header Host: missing')
   return undefined
 }
 

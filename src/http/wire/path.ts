@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { type Query, queryIn } from '../../contract/readers/input.ts'
 import { Refusal } from '../../errors.ts'
-import { HEADER_LIMIT } from './port.ts'
+import { HEADER_LIMIT } from './arriving-requests.ts'
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -39,6 +39,20 @@ export const wrongTarget = (target: keyof typeof wrongs): Refusal => wrongs[targ
 /** Placeholder for an empty path segment in the router; no valid decoded segment contains it. */
 const hollow = '\0'
 
+/** Target in absolute form (RFC 9112 §3.2.2): scheme, host and port, then path and query. */
+const absolute = /^https?:\/\/([a-z0-9._~%!$&'()*+,;=-]+(?::\d*)?|\[[0-9a-f:.]+\](?::\d*)?)(?=[/?]|$)/i
+
+/** Target in origin form. The host of an absolute target replaces the header `Host`. */
+const originForm = (request: IncomingMessage): string => {
+  const target = request.url ?? ''
+  if (target.startsWith('/')) return target
+  const [head, host] = absolute.exec(target.slice(0, PATH_BYTES)) ?? []
+  if (head === undefined) return target
+  request.headers.host = host!
+  const rest = target.slice(head.length)
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
 const plain = /^(?:\/[\w~,@:+=!$&'()*;-][\w.~,@:+=!$&'()*;-]*)+$/
 const unprintable = /[^\x21-\x7e]|[#\\]/
 const escaping = /[/\\\p{Cc}]/u
@@ -55,11 +69,11 @@ const hasMore = (text: string, character: string, most: number): boolean => {
 
 /**
  * Normalizes the request target for the router (api.md §1.1, path, query and trailing slash): removes one trailing
- * slash and encodes each segment in one way. A target that is too long, leaves its folder or is an absolute URL is
- * marked on the request, and `framing` refuses it.
+ * slash, and scheme and host of an absolute target, and encodes each segment in one way. A target that is too long or
+ * leaves its folder is marked on the request, and `framing` refuses it.
  */
 export const cleanTarget = (request: IncomingMessage): string => {
-  const target = request.url ?? ''
+  const target = originForm(request)
   const mark = target.indexOf('?')
   const path = mark < 0 ? target : target.slice(0, mark)
   const isLong = path.length > PATH_BYTES || hasMore(path, '/', SEGMENTS)

@@ -1,21 +1,30 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../clock.ts'
+import { headerBytes, MOST_HEADERS } from './arriving-requests.ts'
 import { cutStalled, type Patience } from './stalled.ts'
 
 /** Limits of a connection. Times of the limits are in ms. */
 export type WireSettings = {
   readonly headersTimeout: number
   readonly requestTimeout: number
+  /** Time after which an idle connection is closed. */
+  readonly keepAliveTimeout: number
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer }
 }
 
-/** A server and its open connections. The request handler of the server may be replaced while it listens. */
-export type Port = { readonly server: Server; readonly sockets: ReadonlySet<Socket> }
+/**
+ * A server and its open connections. `handle` replaces the request handler of the server, also while it listens.
+ * `largeHeaders` returns the bytes of large headers that are in memory.
+ */
+export type Port = {
+  readonly server: Server
+  readonly sockets: ReadonlySet<Socket>
+  readonly handle: (handler: RequestListener) => void
+  readonly largeHeaders: () => number
+}
 
-export const HEADER_LIMIT = 65_536
-const KEEP_ALIVE_MS = 72_000
 /**
  * Maximum number of connections that wait to be accepted; the system has its own limit. The system resets further
  * connections.
@@ -24,28 +33,32 @@ const BACKLOG = 4_096
 
 /** Creates a server with the limits of the service. The new server does not listen yet and has no request handler. */
 export const openPort = (
-  { headersTimeout, requestTimeout, tls }: WireSettings,
+  { headersTimeout, requestTimeout, keepAliveTimeout, tls }: WireSettings,
   clock: Clock,
   patience?: Patience,
 ): Port => {
   const wire = {
     headersTimeout,
     requestTimeout,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: HEADER_LIMIT,
+    keepAliveTimeout,
+    maxHeaderSize: MOST_HEADERS,
     connectionsCheckingInterval: 1000,
     requireHostHeader: false,
   }
   const server = tls ? createSecureServer({ ...wire, ...tls, minVersion: 'TLSv1.2' }) : createServer(wire)
   const sockets = new Set<Socket>()
+  const headers = headerBytes(server)
   server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
     sockets.add(socket)
+    headers.watch(socket)
     // Each pipelined request adds a `close` listener, so the default limit of listeners would log warnings.
     socket.setMaxListeners(0)
     socket.once('close', () => sockets.delete(socket))
   })
   cutStalled({ server, sockets }, clock, patience)
-  return { server, sockets }
+  const handle = (handler: RequestListener): void =>
+    void server.removeAllListeners('request').on('request', headers.noting(handler))
+  return { server, sockets, handle, largeHeaders: headers.held }
 }
 
 /** Address to listen on, and the settings that change the port and the host. */

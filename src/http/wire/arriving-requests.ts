@@ -1,0 +1,142 @@
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { noteArrival } from '../../event-loop.ts'
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** True if the headers have more than `HEADER_LIMIT` bytes. */
+    large?: boolean
+  }
+}
+
+/** Maximum bytes of a request target and its headers without `If-None-Match`. */
+export const HEADER_LIMIT = 65_536
+/** Maximum bytes of all headers of a request. */
+export const MOST_HEADERS = 1_048_576
+/** Maximum bytes of all headers over `HEADER_LIMIT` together, of all connections. */
+const TOGETHER = 16 * MOST_HEADERS
+/**
+ * Maximum number of reads that the headers of one request may need. The parser copies the header that it reads at each
+ * of them.
+ */
+const MOST_READS = 2_048
+
+/** Code of the client error if the headers of all connections have too many bytes together. */
+export const HEADERS_BUSY = 'HEADERS_BUSY'
+
+type Reading = {
+  /** Bytes and reads since the previous request. */
+  bytes: number
+  reads: number
+  /** Part of the bytes that counts against the sum. */
+  counted: number
+  refused: boolean
+  request: IncomingMessage | undefined
+}
+
+/** Calls back once, when the response is sent or its connection is closed. */
+const whenSent = (response: ServerResponse, socket: Socket, work: () => void): void => {
+  const over = (): void => {
+    response.off('close', over)
+    socket.off('close', over)
+    work()
+  }
+  response.on('close', over)
+  socket.on('close', over)
+}
+
+/**
+ * Bounds the bytes of large headers of all connections together, from their arrival until their requests are answered.
+ * A connection over the bound causes a client error. `watch` observes a new connection, and `noting` must wrap the
+ * request handler of the server.
+ */
+export const headerBytes = (server: Server, together = TOGETHER) => {
+  const readings = new WeakMap<Socket, Reading>()
+  let sum = 0
+
+  const refuse = (socket: Socket, reading: Reading): void => {
+    reading.refused = true
+    const error = Object.assign(new Error('the headers of all connections are too large'), { code: HEADERS_BUSY })
+    if (!server.emit('clientError', error, socket)) socket.destroy()
+  }
+
+  const count = (socket: Socket, reading: Reading, length: number): void => {
+    if (reading.refused || (reading.request && !reading.request.complete)) return
+    reading.bytes += length
+    reading.reads++
+    if (reading.bytes <= HEADER_LIMIT) return
+    const more = reading.bytes - reading.counted
+    if (sum + more > together || reading.reads > MOST_READS) return refuse(socket, reading)
+    sum += more
+    reading.counted = reading.bytes
+  }
+
+  const note = (reading: Reading, request: IncomingMessage, response: ServerResponse): void => {
+    const { counted } = reading
+    Object.assign(reading, { request, bytes: 0, reads: 0, counted: 0 })
+    if (counted === 0) return
+    request.large = true
+    whenSent(response, request.socket, () => void (sum -= counted))
+  }
+
+  return {
+    watch: (socket: Socket): void => {
+      const reading: Reading = { bytes: 0, reads: 0, counted: 0, refused: false, request: undefined }
+      readings.set(socket, reading)
+      socket.prependListener('data', (chunk: Buffer) => count(socket, reading, chunk.length))
+      socket.once('close', () => {
+        sum -= reading.counted
+        reading.counted = 0
+      })
+    },
+    noting:
+      (handle: RequestListener): RequestListener =>
+      (request, response) => {
+        const reading = readings.get(request.socket)
+        if (reading?.refused) return
+        if (reading) note(reading, request, response)
+        handle(request, response)
+      },
+    /** Bytes of large headers at the moment. */
+    held: (): number => sum,
+  }
+}
+
+/** Maximum number of pipelined requests that wait on one connection. */
+const MOST_WAITING = 256
+
+/** Returns a function that runs one queued task per turn of the event loop. */
+const onePerTurn = (): ((work: () => void) => void) => {
+  const queue: (() => void)[] = []
+  const next = (): void => {
+    const work = queue.shift()!
+    if (queue.length > 0) setImmediate(next)
+    work()
+  }
+  return (work) => {
+    if (queue.push(work) === 1) setImmediate(next)
+  }
+}
+
+/**
+ * Handles pipelined requests one after another, each in its own turn of the event loop; all connections share one
+ * queue. Otherwise all requests in 64 KiB of input would be handled in one turn, because Node parses them together. A
+ * connection with too many waiting requests is cut.
+ */
+export const oneAfterAnother = (handle: RequestListener): RequestListener => {
+  const waiting = new WeakMap<Socket, number>()
+  const later = onePerTurn()
+  return (request, response) => {
+    noteArrival()
+    // Node assigns the socket to a response after it has sent the previous response.
+    if (response.socket) return handle(request, response)
+    const { socket } = request
+    const others = waiting.get(socket) ?? 0
+    if (others >= MOST_WAITING) return void socket.destroy()
+    waiting.set(socket, others + 1)
+    response.once('socket', () => {
+      waiting.set(socket, waiting.get(socket)! - 1)
+      later(() => handle(request, response))
+    })
+  }
+}
