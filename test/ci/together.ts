@@ -1,3 +1,4 @@
+import './without-hooks.ts'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
