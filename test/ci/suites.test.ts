@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import t from 'tap'
-import { ALONE, EMBEDDED, LONG, names, suiteOf } from './suites.ts'
+import { ALONE, EMBEDDED, LONG, names, STORELESS, suiteOf } from './suites.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
 const test = resolve(root, 'test')
@@ -37,7 +37,7 @@ await t.test('every name in the table of suites is a file, or a folder that has 
       files.some((file) => (name.endsWith('/') ? file.startsWith(name) : file === name)),
       name,
     )
-  for (const name of [...LONG, ...ALONE, ...EMBEDDED]) t.ok(files.includes(name), name)
+  for (const name of [...LONG, ...ALONE, ...EMBEDDED, ...Object.keys(STORELESS)]) t.ok(files.includes(name), name)
 })
 
 await t.test('a unit test starts no process and opens no port', async (t) => {

@@ -141,11 +141,44 @@ export const EMBEDDED: readonly string[] = [
   'stories/unusable-places',
 ]
 
+/**
+ * Files of `http`, `stories` and `cli` whose results do not depend on the store, with the reason. They do not run again
+ * on the stack of servers.
+ */
+export const STORELESS: Readonly<Record<string, string>> = {
+  'cli/config-as': 'the settings decide',
+  'cli/evaluate': 'a client of the evaluation, which happens in memory',
+  'cli/flag-answers': 'a client of routes that run on servers in http/api',
+  'cli/import': 'a client of routes that run on servers in http/api',
+  'http/answers-budget': 'the memory for answers belongs to the HTTP server',
+  'http/api-document': 'the OpenAPI document is constant',
+  'http/api/headers': 'headers are checked before the store is read',
+  'http/api/hostile': 'bodies are checked before the store is read',
+  'http/auth-rules': 'the claims decide; http/auth-rules-later runs on servers',
+  'http/bodies-budget': 'the memory for bodies belongs to the HTTP server',
+  'http/budgets': 'sizes of bodies and answers; http/auth-tokens has the pages of the store',
+  'http/clients': 'client libraries meet the evaluation, which happens in memory',
+  'http/evaluate-left': 'the evaluation happens in memory',
+  'http/every-right': 'rights are decided in memory; http/rights runs on servers',
+  'http/forwarded': 'headers decide the client address',
+  'http/login-causes': 'the provider decides; http/auth-login runs on servers',
+  'http/login-page': 'the page of a callback; http/auth-login runs on servers',
+  'http/open-routes': 'headers decide before the store is read',
+  'http/own-host': 'headers decide before the store is read',
+  'http/query': 'query parameters are checked before the store is read',
+  'http/resets': 'connections belong to the HTTP server',
+  'http/route-rights': 'the table of routes is constant',
+  'http/ui-files': 'files of the web UI',
+  'http/ui-page': 'the page of the web UI; http/auth-session has the sessions',
+  'http/verified-address': 'the claims decide; http/auth-rules-later runs on servers',
+}
+
 /** Whether a test file also runs on the stack of servers. */
 export const runsOnServers = (file: string): boolean =>
   suiteOf(file) === 'service' &&
   ['http/', 'stories/', 'cli/'].some((folder) => file.startsWith(folder)) &&
-  !EMBEDDED.includes(file)
+  !EMBEDDED.includes(file) &&
+  !(file in STORELESS)
 
 /** All names of the table. */
 export const names = Object.values(members).flat()

@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import t from 'tap'
 import { yamlText } from '../../src/cli/document/text.ts'
 import { documentTree } from '../../src/cli/document/tree.ts'
-import { onCluster } from '../cluster/own.ts'
 import { type Started, startService } from '../start.ts'
 import { contents } from './documents.ts'
 import { exported, file, inside } from './inside.ts'
@@ -49,8 +48,7 @@ const many = (count: number) =>
       `\n- {key: segment-${n}, name: S${n % 4 > 1 ? '' : ', constraints: [{type: STRING_COMPARISON_TYPE, property: plan, operator: eq, value: a}]'}}`,
   ).join('')}\n`
 
-// A write to the stand-in for MongoDB takes about 20 ms.
-const MANY = onCluster ? 20 : 200
+const MANY = 200
 
 await t.test(
   `${MANY} flags and ${MANY} segments keep their bytes and answers when moved between services`,

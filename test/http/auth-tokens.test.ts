@@ -180,6 +180,23 @@ await t.test('tokens are listed with filters and pages', async (t) => {
   t.equal(refusalOf(await request('DELETE', TOKENS)).reason, 'method_not_allowed', 'the collection cannot be deleted')
 })
 
+await t.test('the limit for the size of a page also applies to the list of tokens', async (t) => {
+  const limit = 1_048_576
+  const service = await startService(t, { 'server.max_response_bytes': String(limit) })
+  const metadata = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`k${n}`, 'v'.repeat(1_000)]))
+  for (let n = 0; n < 99; n++) {
+    const { status, text } = await create(service, { name: `t${n}`, metadata })
+    if (status !== 200) t.fail(text)
+  }
+  for (const at of ['', `&at=${new Date().toISOString()}`]) {
+    const first = await list(service, `limit=100${at}`)
+    t.ok(first.text.length <= limit, `${first.text.length} bytes`)
+    t.equal(first.json.totalCount, 100)
+    const rest = await list(service, `limit=100&pageToken=${first.json.nextPageToken}${at}`)
+    t.equal(first.json.authentications.length + rest.json.authentications.length, 100)
+  }
+})
+
 await t.test('a page has at most 100 token records, and 25 by default', async (t) => {
   const service = await startService(t)
   await Promise.all(Array.from({ length: 104 }, (_, n) => create(service, { name: `n${n}` })))

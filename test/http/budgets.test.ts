@@ -125,28 +125,6 @@ await t.test('a page has at least one item, however large it is', async (t) => {
   t.match(second.json, { flags: [{ key: 'b' }], nextPageToken: '' })
 })
 
-await t.test('the limit for the size of a page also applies to the list of tokens', async (t) => {
-  const { request } = await tight(t, 0)
-  const metadata = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`k${n}`, 'v'.repeat(1_000)]))
-  for (let n = 0; n < 99; n++) {
-    const { status, text } = await request('POST', '/auth/v1/method/token', { name: `t${n}`, metadata })
-    if (status !== 200) t.fail(text)
-  }
-  for (const at of ['', `&at=${new Date().toISOString()}`]) {
-    const first = await request<{ authentications: Part[]; nextPageToken: string }>(
-      'GET',
-      `/auth/v1/tokens?limit=100${at}`,
-    )
-    t.ok(first.text.length <= LIMIT, `${first.text.length} bytes`)
-    t.equal(first.json['totalCount' as never], 100)
-    const rest = await request<{ authentications: Part[]; nextPageToken: string }>(
-      'GET',
-      `/auth/v1/tokens?limit=100&pageToken=${first.json.nextPageToken}${at}`,
-    )
-    t.equal(first.json.authentications.length + rest.json.authentications.length, 100)
-  }
-})
-
 await t.test('a body with more than 50,000 members and items is refused before it is parsed', async (t) => {
   const { request } = await startService(t)
   const path = '/evaluate/v1/boolean'
