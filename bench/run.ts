@@ -21,7 +21,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   M1: () => import('./resident.ts'),
   'W1,W2': () => import('./ui.ts'),
   'W3,W4': () => import('./ui-build.ts'),
-  'W5,W6': () => import('./integrity.ts'),
+  'W5,W6,W7': () => import('./history-ui.ts'),
   S1: () => import('./stack-append.ts'),
   'S2,S3,S4': () => import('./stack-http.ts'),
   'S5,S8': () => import('./stack-revocations.ts'),
