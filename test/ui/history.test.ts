@@ -182,6 +182,20 @@ await t.test('the history of many events is searched, opened and followed', { sk
     await comesTo(t, () => positionsShown(page).then(({ length }) => length), 3)
   })
 
+  await t.test('a quiet event hides no other one, and a missing reason is named', async (t) => {
+    await service.request('POST', `${N}/flags`, { key: 'brief', name: 'Brief', type: 'BOOLEAN_FLAG_TYPE' })
+    await service.request('DELETE', `${N}/flags/brief`)
+    await goWithin(page, '/history?namespaceKey=default')
+    const deleted = page.getByRole('button', { name: 'flag default/brief deleted' })
+    await deleted.waitFor()
+    await page.getByText(/^\d+ quiet events? (is|are) hidden\./).waitFor()
+    await button(page, 'Show quiet events').click()
+    await page.getByRole('button', { name: 'namespace default: reservation of flag brief released' }).waitFor()
+    t.equal(await deleted.count(), 1)
+    await deleted.click()
+    await page.getByText('No reason given').waitFor()
+  })
+
   await t.test('refused filters and pages have a sentence and a way on', async (t) => {
     await goWithin(page, '/history?before=300')
     await page.getByRole('link', { name: '#299' }).waitFor()

@@ -61,6 +61,30 @@ const isRedEverywhere = async (t: Test, page: Page, state: string, words: string
   }
 }
 
+/** Compares saved checkpoints in the panel: as they are, from a file, altered, and with a wrong proof of the service. */
+const compareSaved = async (page: Page, saved: string): Promise<void> => {
+  await openPanel(page)
+  const field = panel(page).getByRole('textbox', { name: 'Checkpoint that you saved' })
+  const begins = /^The newest checkpoint \(8\d\d events\) begins with the 60\d events of the saved one, unchanged\./
+  const unlike = /^The newest checkpoint \(8\d\d events\) does not begin with the 60\d events of the saved one\./
+  const compare = async (text: string, words: RegExp) => {
+    await field.fill(text)
+    await panel(page).getByRole('button', { name: 'Compare' }).click()
+    await panel(page).getByText(words).waitFor()
+  }
+  await compare(saved, begins)
+  await compare('nothing', /^This text is no checkpoint\./)
+  await compare(saved.replaceAll('/ledger/', '/other/'), /^This checkpoint has another origin\./)
+  await compare(saved.replace(/^60(\d)$/m, '59$1'), /^No key of this ledger signed this checkpoint\.$/)
+  const buffer = Buffer.from(saved.replaceAll('\n', '\r\n'))
+  await panel(page).getByLabel('File with a checkpoint').setInputFiles({ name: 'checkpoint.txt', mimeType: '', buffer })
+  await panel(page).getByText(begins).waitFor()
+  await page.route('**/ledger/consistency?*', (route) => route.fulfill({ json: { hashes: [] } }))
+  await compare(saved, unlike)
+  await page.unroute('**/ledger/consistency?*')
+  await close(page)
+}
+
 /** Changes of the log: each makes #9 the first event that is not what was sealed. */
 const TAMPERINGS = {
   edited: "update events set meta = meta || ' ' where position = 10",
@@ -99,10 +123,12 @@ await t.test(
     await verify(page, /^Verified: 60\d events and the signature fit the checkpoint\.$/)
     await badge(page, 'Verified').waitFor()
 
+    const saved = (await service.request<string>('GET', '/audit/v1/ledger/checkpoint')).text
     await grow(service)
     await page.reload()
     await badge(page, 'Verified').waitFor()
     t.equal(await page.locator('.banner').count(), 0)
+    await compareSaved(page, saved)
     for (const [what, sql] of Object.entries(TAMPERINGS)) {
       const restore = await tamper(service, sql)
       await verify(page, unlike(' (from #9)'))

@@ -25,6 +25,9 @@ import './theme/history-live.css'
 import './theme/system.css'
 
 beginPreferences()
+/** Time in ms between two reads of a list whose read model is behind. */
+const BEHIND_MS = 3000
+
 const client = new QueryClient({
   defaultOptions: {
     queries: {
@@ -32,6 +35,8 @@ const client = new QueryClient({
       // Retry once after no answer, never after an error answer.
       retry: (failures, error) => failures < 1 && isFailure(error) && error.status === 0,
       retryDelay: 300,
+      // A read model that is behind catches up by itself.
+      refetchInterval: ({ state: { error } }) => isFailure(error) && error.reason === 'view_behind' && BEHIND_MS,
       refetchOnWindowFocus: true,
       networkMode: 'always',
     },

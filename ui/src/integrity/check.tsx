@@ -1,3 +1,5 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { keys } from '../api/keys.ts'
 import type { LedgerStatus } from '../api/ledger.ts'
 import { Button } from '../parts/button.tsx'
 import { FailureAlert } from '../parts/feedback/alert.tsx'
@@ -72,6 +74,11 @@ const OtherKey = ({ status }: { readonly status: LedgerStatus }) => {
 /** Check of the history by this browser, with its progress and result. */
 export const Check = ({ standing, status }: { readonly standing: Standing; readonly status: LedgerStatus }) => {
   const run = useRun()
+  const client = useQueryClient()
+  const verify = async () => {
+    await beginRun()
+    await client.invalidateQueries({ queryKey: keys.ledger, exact: true })
+  }
   const broken = useRemembered()?.broken
   return (
     <section className="stack">
@@ -83,7 +90,7 @@ export const Check = ({ standing, status }: { readonly standing: Standing; reado
         {run.kind === 'running' ? (
           <Button onClick={stopRun}>{words.stop}</Button>
         ) : (
-          <Button look="primary" onClick={() => void beginRun()}>
+          <Button look="primary" onClick={() => void verify()}>
             {words.here}
           </Button>
         )}

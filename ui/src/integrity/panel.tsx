@@ -11,6 +11,7 @@ import { integrity as words } from '../words/integrity.ts'
 import { Check } from './check.tsx'
 import { LedgerFacts, Mono } from './ledger-facts.tsx'
 import { whyOf, wordOf } from './parts.tsx'
+import { SavedCheckpoint } from './saved-checkpoint.tsx'
 import type { Standing } from './standing.ts'
 
 const looks: Partial<Readonly<Record<Standing['kind'], string>>> = {
@@ -81,6 +82,7 @@ export const Panel = ({
       <>
         <Check standing={standing} status={status} />
         <LedgerFacts status={status} />
+        {status.sealed && <SavedCheckpoint />}
         <Elsewhere />
       </>
     )}

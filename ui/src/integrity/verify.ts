@@ -33,7 +33,7 @@ const verifiedTree = ({ verified }: Remembered): Tree | undefined => {
 }
 
 /** Returns why a checkpoint does not extend the verified tree; undefined if it does. */
-const unlike = async (verified: Tree, newest: Tree, signal?: AbortSignal): Promise<Verdict | undefined> => {
+export const unlike = async (verified: Tree, newest: Tree, signal?: AbortSignal): Promise<Verdict | undefined> => {
   if (newest.size < verified.size) return brokenBy('shorter', newest.size)
   if (newest.size === verified.size) return isSame(newest.root, verified.root) ? undefined : brokenBy('history')
   const { hashes } = await readConsistency(verified.size, newest.size, signal)
@@ -53,14 +53,15 @@ const newestOf = async (atLeast: number, signal?: AbortSignal): Promise<Checkpoi
   }
 }
 
-/** Newest checkpoint with the trust in its signature, or the verdict if it has none. */
-const trusted = async (
+/** Newest checkpoint of at least `size` events with the trust in its signature, or the verdict if it has none. */
+export const trusted = async (
   status: LedgerStatus,
+  size?: number,
   signal?: AbortSignal,
 ): Promise<Verdict | (Trust & { readonly checkpoint: Checkpoint })> => {
   const known = seen(status)
   if (!known) return { kind: 'unsealed' }
-  const checkpoint = await newestOf(known.verified?.size ?? 0, signal)
+  const checkpoint = await newestOf(size ?? known.verified?.size ?? 0, signal)
   const key = keyOf(known.vkey)
   if (!checkpoint || !key) return brokenBy('signature', 0)
   if (checkpoint.size === 0) return { kind: 'unsealed' }
@@ -71,7 +72,7 @@ const trusted = async (
 
 /** Checks that the newest checkpoint is signed by the known key and extends the tree that this browser verified. */
 export const checkNewest = async (status: LedgerStatus, signal?: AbortSignal): Promise<Verdict> => {
-  const found = await trusted(status, signal)
+  const found = await trusted(status, undefined, signal)
   if ('kind' in found) return found
   const { checkpoint, signed } = found
   const verified = verifiedTree(remembered()!)
@@ -123,7 +124,7 @@ export const verifyHere = async (
   onProgress: (done: number, size: number) => void,
 ): Promise<Verdict> => {
   const status = await readLedger(signal)
-  const found = await trusted(status, signal)
+  const found = await trusted(status, undefined, signal)
   const known = remembered()
   if ('kind' in found) {
     if (found.kind === 'other') remember({ ...known!, other: signingKeyOf(status) ?? '' })

@@ -13,7 +13,7 @@ const parts = { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit'
 const toMinute = inZones('en-GB', { ...parts, hourCycle: 'h23' })
 const toSecond = inZones('en-GB', { ...parts, second: '2-digit', hourCycle: 'h23' })
 const days = inZones('sv-SE', { dateStyle: 'short' })
-const inputs = inZones('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
+const inputs = inZones('sv-SE', { dateStyle: 'short', timeStyle: 'medium' })
 const offsets = once(() => new Intl.DateTimeFormat('en-GB', { timeZoneName: 'shortOffset' }))
 const browserZone = once(() => toMinute.browser().resolvedOptions().timeZone)
 
@@ -68,10 +68,12 @@ export const isSameDay = (one: string, other: number, zone: Zone): boolean => {
   return day.format(new Date(one)) === day.format(other)
 }
 
-/** Value of a `datetime-local` input for an instant: local time to the minute. */
+/** Value of a `datetime-local` input for an instant: local time to the second. */
 export const localInput = (instant: Date, zone: Zone): string => inputs[zone]().format(instant).replace(' ', 'T')
 
 const MINUTE_MS = 60_000
+/** Length of `2031-06-10T09:30:00`. */
+const SECONDS = 19
 /** Longest gap in any time zone's history, in minutes. */
 const LONGEST_GAP = 24 * 60
 
@@ -95,5 +97,5 @@ const afterGap = (late: Date): Date => {
 export const instantOfInput = (text: string, zone: Zone): Date | undefined => {
   const found = new Date(zone === 'utc' ? `${text}Z` : text)
   if (Number.isNaN(found.getTime())) return undefined
-  return text.startsWith(localInput(found, zone)) ? found : afterGap(found)
+  return localInput(found, zone).startsWith(text.slice(0, SECONDS)) ? found : afterGap(found)
 }

@@ -57,9 +57,9 @@ export const integrity = {
   keySince: 'since',
   keyUntil: 'until',
   keyCompromised: 'Compromised',
-  keyKnown: 'Trusted by this browser',
+  keyKnown: 'Known to this browser',
   witnesses: 'Witnesses',
-  noWitnesses: 'No witness is configured.',
+  noWitnesses: 'No witness is configured. Only saved checkpoints show that all people see the same history.',
   witness: (size: number) => (size === 0 ? 'No cosignature yet' : `Cosigned ${counted(size, 'event', 'events')}`),
   scrub: 'Scrub',
   noScrub: 'The service has not compared the log with the ledger yet.',
@@ -69,7 +69,7 @@ export const integrity = {
 
   here: 'Verify here',
   hereAbout:
-    'This browser reads every entry, recomputes the root and checks the signature of the newest checkpoint. It does not trust the service.',
+    'This browser reads every entry, recomputes the root and checks the signature of the newest checkpoint. The code of this page comes from the service. The programs under “Verify elsewhere” do not.',
   stop: 'Stop',
   begins: 'Reading the checkpoint…',
   progress: 'Progress',
@@ -89,6 +89,25 @@ export const integrity = {
   trust: 'Trust the new key',
 
   download: 'Download checkpoint',
+  saved: {
+    heading: 'Saved checkpoint',
+    about:
+      'Save the newest checkpoint outside this service. At any later time it shows whether one of its events was altered, removed or inserted since.',
+    field: 'Checkpoint that you saved',
+    file: 'File with a checkpoint',
+    compare: 'Compare',
+    comparing: 'Comparing…',
+    none: 'Paste a checkpoint or choose its file.',
+    failed: 'The checkpoint was not compared',
+    extended: ({ saved, newest }: { readonly saved: number; readonly newest: number }) =>
+      `The newest checkpoint (${counted(newest, 'event', 'events')}) begins with the ${counted(saved, 'event', 'events')} of the saved one, unchanged. “Verify here” checks that the events of the service are those of the checkpoint.`,
+    unlike: ({ saved, newest }: { readonly saved: number; readonly newest: number }) =>
+      `The newest checkpoint (${counted(newest, 'event', 'events')}) does not begin with the ${counted(saved, 'event', 'events')} of the saved one. Tell your auditors, and keep the saved checkpoint.`,
+    malformed: 'This text is no checkpoint. A checkpoint has an origin, a size, a root and a signature line.',
+    foreign: 'This checkpoint has another origin. It belongs to another ledger, or to this one before a restart.',
+    unsigned: 'No key of this ledger signed this checkpoint.',
+    untrusted: 'The newest checkpoint has no valid signature of the key that this browser saw first.',
+  },
   elsewhere: 'Verify elsewhere',
   commandLine: 'Command line',
   fsck: 'Another program',

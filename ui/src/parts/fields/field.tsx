@@ -34,6 +34,8 @@ export const TextField = (props: TextFieldProps) => {
         {...input}
         id={id}
         type={type}
+        // Without a step, browsers offer no seconds.
+        step={type === 'datetime-local' ? 1 : undefined}
         className={mono ? 'input mono' : 'input'}
         value={value}
         spellCheck={false}

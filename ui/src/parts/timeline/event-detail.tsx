@@ -31,6 +31,34 @@ const TextFact = ({ name, text }: { readonly name: string; readonly text: string
     </Fact>
   )
 
+/** Facts of a refused request, which the service recorded later than it refused. */
+const Refusal = ({ event }: { readonly event: HistoryEvent }) => {
+  const { zone } = usePreferences()
+  const { refusedAt, tokenId, right, namespace } = event.data
+  return (
+    <>
+      {typeof refusedAt === 'string' && (
+        <Fact name={words.refusedAt(zoneName(zone))}>
+          <Time instant={refusedAt} exact />
+        </Fact>
+      )}
+      {typeof tokenId === 'string' && (
+        <Fact name={words.token}>
+          <Link {...toToken(tokenId, event.method ?? 'token')}>
+            <Safe text={tokenId} />
+          </Link>
+        </Fact>
+      )}
+      {typeof right === 'string' && (
+        <TextFact name={words.right} text={typeof namespace === 'string' ? `${right} (${namespace})` : right} />
+      )}
+    </>
+  )
+}
+
+/** Categories of events that people make and can give a reason for. */
+const REASONED: ReadonlySet<string> = new Set(['flag', 'segment', 'namespace', 'token'])
+
 const Facts = ({ event }: { readonly event: HistoryEvent }) => {
   const { zone } = usePreferences()
   const { type, version, stream, revision, outcome, reason } = event
@@ -48,6 +76,12 @@ const Facts = ({ event }: { readonly event: HistoryEvent }) => {
           <Safe text={reason} />
         </Fact>
       )}
+      {reason === undefined && event.actor.kind === 'token' && REASONED.has(event.category) && (
+        <Fact name={words.reason}>
+          <span className="muted">{words.noReason}</span>
+        </Fact>
+      )}
+      {type === 'AuthenticationRefused' && <Refusal event={event} />}
       <TextFact name={words.type} text={version === 1 ? type : `${type} v${version}`} />
       <TextFact name={words.stream} text={stream} />
       <Fact name={words.revision}>{revision}</Fact>

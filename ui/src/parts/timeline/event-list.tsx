@@ -62,7 +62,9 @@ export const EventList = ({
           <Button aria-pressed={isAll} onClick={() => setIsAll(!isAll)}>
             {words.quiet}
           </Button>
-          <span className="muted small">{shown.length === 0 ? words.onlyQuiet(quiet) : words.quietWhy}</span>
+          <span className="muted small">
+            {shown.length === 0 ? words.onlyQuiet(quiet) : words.quietWhy(events.length - shown.length)}
+          </span>
         </div>
       )}
       {shown.length > 0 && (

@@ -14,6 +14,21 @@ const Outcome = ({ outcome }: HistoryEvent) =>
     <span className={outcome === 'denied' ? 'badge gone' : 'badge warn'}>{words.outcomes[outcome]}</span>
   )
 
+/** Maximum length of a value in the line of an event. */
+const SHORT = 40
+const isShort = (value: unknown): value is number | string =>
+  typeof value === 'number' || (typeof value === 'string' && value !== '' && value.length <= SHORT)
+
+/** Values before and after, if the event changed one short value. */
+const Values = ({ changes: [change, ...others] }: Pick<HistoryEvent, 'changes'>) => {
+  if (!change || others.length > 0 || !isShort(change.from) || !isShort(change.to)) return null
+  return (
+    <span className="muted">
+      <Safe text={words.values(String(change.from), String(change.to))} />
+    </span>
+  )
+}
+
 /** One event of a list: a line, and, if it is open, its details. */
 export const EventRow = ({
   event,
@@ -51,6 +66,7 @@ export const EventRow = ({
           >
             <Safe text={summary} />
           </button>
+          <Values {...event} />
           <Outcome {...event} />
           {reason !== undefined && (
             <q className="muted">

@@ -18,13 +18,15 @@ export const isQuiet = ({ type }: HistoryEvent): boolean => QUIET_EVENTS.include
 /** Event of a list, and the events next to it that belong to the same request. */
 export type Fold = { readonly first: HistoryEvent; readonly rest: readonly HistoryEvent[] }
 
-/** Groups adjacent events with the same correlation. */
+/** Groups adjacent events with the same correlation. A quiet event never hides one that clients see. */
 export const foldsOf = (events: readonly HistoryEvent[]): readonly Fold[] => {
   const folds: { readonly first: HistoryEvent; readonly rest: HistoryEvent[] }[] = []
   for (const event of events) {
     const last = folds.at(-1)
     const { correlationId } = event
-    if (last && correlationId !== undefined && last.first.correlationId === correlationId) last.rest.push(event)
+    const isHidden = last !== undefined && isQuiet(last.first) && !isQuiet(event)
+    if (last && !isHidden && correlationId !== undefined && last.first.correlationId === correlationId)
+      last.rest.push(event)
     else folds.push({ first: event, rest: [] })
   }
   return folds

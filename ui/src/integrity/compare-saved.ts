@@ -1,0 +1,30 @@
+import { readLedger } from '../api/ledger.ts'
+import { checkpointOf, keyOf, signatureOf } from './checkpoint.ts'
+import { seen } from './remembered.ts'
+import { trusted, unlike } from './verify.ts'
+
+/**
+ * Result of the comparison of a saved checkpoint with the newest one. `extended`: the newest tree begins with the saved
+ * one. `unlike`: it does not. `foreign`: another ledger made the saved one. `unsigned`: no key of the ledger signed it.
+ * `untrusted`: the newest checkpoint itself has no signature of the known key.
+ */
+export type Comparison =
+  | { readonly kind: 'extended' | 'unlike'; readonly saved: number; readonly newest: number }
+  | { readonly kind: 'malformed' | 'foreign' | 'unsigned' | 'untrusted' }
+
+/** Compares a saved checkpoint with the newest one by a consistency proof (api.md §17.5). */
+export const compareSaved = async (text: string): Promise<Comparison> => {
+  const saved = checkpointOf(`${text.replaceAll('\r\n', '\n').trim()}\n`)
+  if (!saved || saved.size === 0) return { kind: 'malformed' }
+  const status = await readLedger()
+  if (status.origin !== saved.origin) return { kind: 'foreign' }
+  const vkeys = new Set([seen(status)?.vkey ?? '', ...status.keys.map(({ vkey }) => vkey)])
+  const keys = [...vkeys].flatMap((vkey) => keyOf(vkey) ?? [])
+  const signed = await Promise.all(keys.map((key) => signatureOf(saved, key)))
+  if (!signed.some((each) => each === 'signed' || each === 'unchecked')) return { kind: 'unsigned' }
+  const found = await trusted(status, saved.size)
+  if ('kind' in found) return { kind: 'untrusted' }
+  const { checkpoint } = found
+  const kind = (await unlike(saved, checkpoint)) ? 'unlike' : 'extended'
+  return { kind, saved: saved.size, newest: checkpoint.size }
+}
