@@ -45,6 +45,8 @@ export const evaluate = {
   noMatch: 'no match',
   noVariant: 'no variant',
   about: (entity: string) => `for ${quoted(entity)}`,
+  recomputed:
+    'Computed from the state of the flag at that moment and this context. Rollcall does not record the answers that clients received.',
   reason: {
     rollout: (n: number) => `matched rollout ${n}`,
     rule: (n: number) => `matched rule ${n}`,

@@ -25,6 +25,8 @@ export const review = {
   rightOption: (name: string) => `${access.right(name)} · ${name}`,
   namespace: 'Namespace',
   everywhere: 'In every namespace',
+  everywhereOnly:
+    'This list has only the tokens with this right in every namespace. Choose a namespace to include the tokens that have it there.',
   token: 'Token',
   anyToken: 'All that can',
   openTokens: 'Open the list of tokens',

@@ -135,6 +135,7 @@ export const AccessPage = () => {
       {right && (
         <div className="stack">
           {right.level === 'deployment' && ns !== '' && <p className="hint">{words.deployment}</p>}
+          {right.level !== 'deployment' && ns === '' && <p className="hint">{words.everywhereOnly}</p>}
           {token !== '' && (
             <Decision
               id={token}

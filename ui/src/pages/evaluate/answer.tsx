@@ -50,7 +50,7 @@ const Steps = ({ answer }: { readonly answer: Answer }) => {
 
 const Said = ({ answer }: { readonly answer: Answer }) => {
   const { question, said } = answer
-  const { namespace, flag, entity } = question
+  const { namespace, flag, entity, at } = question
   const attachment = 'variantAttachment' in said ? said.variantAttachment : ''
   return (
     <>
@@ -70,6 +70,7 @@ const Said = ({ answer }: { readonly answer: Answer }) => {
         </Link>{' '}
         <Safe text={words.about(entity)} />
       </p>
+      {at !== undefined && <p className="muted small">{words.recomputed}</p>}
     </>
   )
 }
