@@ -106,14 +106,35 @@ const endAlone = (redis: Redis) => {
   for (let item = unanswered?.shift(); item; item = unanswered?.shift()) item.command.reject(closed)
 }
 
+/** Line of INFO with the eviction policy. */
+const POLICY = /^maxmemory_policy:(.*?)\r?$/m
+
+/**
+ * Passes the eviction policy in each answer of INFO to `onPolicy`, and removes it from the answer, because BullMQ would
+ * print a line for each connection.
+ */
+const watchPolicy = (client: Client, onPolicy: (policy: string) => void): void => {
+  const ask = client.info.bind(client) as (...sections: string[]) => Promise<string>
+  const info = async (...sections: string[]): Promise<string> => {
+    const answer = await ask(...sections)
+    const policy = POLICY.exec(answer)?.[1]
+    if (policy !== undefined) onPolicy(policy)
+    return answer.replace(POLICY, '')
+  }
+  Object.assign(client, { info })
+}
+
 /**
  * Returns a function that permanently ends a connection and all connections duplicated from it. If the server is down,
- * BullMQ does not end its own connections, or even opens them again.
+ * BullMQ does not end its own connections, or even opens them again. `onPolicy` receives the eviction policy of Redis
+ * at each INFO of BullMQ.
  */
-export const familyOf = (client: Client): (() => void) => {
+export const familyOf = (client: Client, onPolicy: (policy: string) => void = () => undefined): (() => void) => {
   const family: Client[] = [client]
+  watchPolicy(client, onPolicy)
   const adopt = <C extends Client>(another: C): C => {
     another.on('error', () => undefined)
+    watchPolicy(another, onPolicy)
     family.push(another)
     return another
   }

@@ -11,6 +11,8 @@ type BullmqOptions = {
   /** Called for every failed run of a job in this instance. */
   readonly onError: (job: string, error: unknown) => void
   readonly health: Health
+  /** Called with each eviction policy of Redis that differs from the previous one. */
+  readonly onPolicy?: (policy: string) => void
   /**
    * Prefix of all keys in Redis, put in braces so that they are on one node of a cluster. Instances with the same
    * prefix share their jobs.
@@ -27,7 +29,7 @@ type BullmqOptions = {
  */
 export const openBullmq = async (
   place: RedisPlace,
-  { clock, onError, health, prefix: word = PREFIX, grace = 3000 }: BullmqOptions,
+  { clock, onError, health, onPolicy, prefix: word = PREFIX, grace = 3000 }: BullmqOptions,
 ): Promise<Queue> => {
   const stop = new AbortController()
   /** Ignores errors caused by the shutdown itself. */
@@ -36,7 +38,11 @@ export const openBullmq = async (
   }
   const ownHealth: Health = { failed, worked: health.worked }
   const client = connectRedis(place, true, ownHealth)
-  const disconnect = familyOf(client)
+  let known: string | undefined
+  const disconnect = familyOf(client, (policy) => {
+    if (policy !== known) onPolicy?.(policy)
+    known = policy
+  })
   const prefix = keysOf(word)
   const runs = lastRuns(client, clock, `${prefix}:runs`, failed)
   const jobs = new Map<string, ReturnType<typeof bullmqJob>>()

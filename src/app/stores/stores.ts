@@ -64,6 +64,9 @@ export type History = Pick<Stores, 'log' | 'keys' | 'pepper' | 'binding' | 'ledg
 /** Lifetime in ms of the lease of the writer of the read models. */
 const LEASE_MS = 5_000
 
+const EVICTS =
+  'Redis evicts keys when its memory is full, so jobs may be forgotten and limits may count too few requests; set maxmemory-policy to noeviction'
+
 /** Path of the log of an embedded store. */
 export const eventsOf = ({ storage }: Config): string => join(storage.data_dir, 'events.sqlite')
 
@@ -150,7 +153,10 @@ const openCluster: Open = async (config, clock, listeners, initial) => {
       failed: (error: unknown) => fault.failed('queue', 'share', error),
       worked: () => fault.worked('queue', 'share'),
     }
-    const queue = closing(await openBullmq(place, { clock, onError, health, prefix }))
+    const onPolicy = (policy: string): void => {
+      if (policy !== 'noeviction') logger.warn({ policy }, EVICTS)
+    }
+    const queue = closing(await openBullmq(place, { clock, onError, health, onPolicy, prefix }))
     const limits = closing(openRedisLimits(place, { clock, key: servers.pepper.key, health, prefix }))
     const lease = closing(mongo.lease(leaseOf(readModelsOf(servers.pepper.key)), LEASE_MS))
     const { ledger } = lazily(() => openLedgerOnServers(config, mongo, logger))
