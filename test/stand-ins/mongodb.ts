@@ -53,7 +53,11 @@ const firstReply = (to: number): Buffer => {
   return Buffer.concat([head, body])
 }
 
-const serve = (socket: Socket, answer: (command: Document) => Document | undefined) => {
+/** Answer of a command that the server leaves unanswered. */
+export const SILENCE = 'silence'
+type Answer = (command: Document) => Document | typeof SILENCE | undefined
+
+const serve = (socket: Socket, answer: Answer) => {
   let rest = Buffer.alloc(0)
   socket.on('error', () => socket.destroy())
   socket.on('data', (bytes: Buffer) => {
@@ -66,7 +70,7 @@ const serve = (socket: Socket, answer: (command: Document) => Document | undefin
       else {
         const command = commandIn(message)
         const reply = 'hello' in command ? { ...HELLO, ...LIMITS } : (answer(command) ?? { ok: 1 })
-        socket.write(messageOf(reply, id))
+        if (reply !== SILENCE) socket.write(messageOf(reply, id))
       }
     }
   })
@@ -78,7 +82,7 @@ const serve = (socket: Socket, answer: (command: Document) => Document | undefin
  */
 export const scriptedMongo = async (
   t: { readonly teardown: (done: () => unknown) => void },
-  answer: (command: Document) => Document | undefined,
+  answer: Answer,
 ): Promise<string> => {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {

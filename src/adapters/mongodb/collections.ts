@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { Collection, Db } from 'mongodb'
 import type { Clock } from '../../clock.ts'
 import { refuse } from '../../errors.ts'
-import type { Checkpoint, Index, View, ViewPart } from '../../projections/views.ts'
+import type { Checkpoint, View, ViewPart } from '../../projections/views.ts'
 import type { Calls } from './calls.ts'
+import type { indexMaker } from './indexes.ts'
 import type { StoredRow } from './rows.ts'
 import { cleaner, type ViewState, viewStates } from './view-states.ts'
 
@@ -12,42 +13,15 @@ const HEARTBEAT_MS = 15_000
 
 const nameOf = ({ name, version }: View) => `${name}_${version}`
 
-/** Fields of an index. An absent field is indexed as null. */
-const keysOf = ({ lacking, by, having, also }: Index): Record<string, 1> => {
-  const fields = (names: readonly (string | undefined)[]) => names.flatMap((name) => (name ? [[`doc.${name}`, 1]] : []))
-  return Object.fromEntries([...fields([lacking, ...by]), ['_id', 1], ...fields([...(also ?? []), having])]) as Record<
-    string,
-    1
-  >
-}
-
-/** Creates the indexes of a collection, once per process; on an empty collection this is cheap. */
-const indexMaker = (db: Db, calls: Calls) => {
-  const indexed = new Map<string, Promise<void>>()
-  return (name: string, { indexes }: View): Promise<void> => {
-    let making = indexed.get(name)
-    if (!making) {
-      // One command per index: some servers fail if a command lists several existing indexes.
-      making = calls.call('batch', async () => {
-        // Each start looks up the newest row.
-        await db.collection<StoredRow>(name).createIndex({ position: 1 })
-        for (const index of indexes) await db.collection<StoredRow>(name).createIndex(keysOf(index))
-      })
-      indexed.set(name, making)
-      making.catch(() => indexed.delete(name))
-    }
-    return making
-  }
-}
-
 type Staging = {
   readonly clock: Clock
   readonly states: ReturnType<typeof viewStates>
   readonly find: (view: View) => Promise<ViewState>
   readonly make: (view: View, update: object) => Promise<void>
-  readonly makeIndexes: ReturnType<typeof indexMaker>
+  readonly indexes: ReturnType<typeof indexMaker>
   readonly collection: (name: string) => Collection<StoredRow>
   readonly dropOld: (view: View) => Promise<void>
+  readonly retireUnregistered: (_id: string) => Promise<void>
   readonly onError: (error: unknown) => void
 }
 
@@ -55,7 +29,8 @@ type Staging = {
  * Opens a collection under construction: the unfinished one with the highest checkpoint, or a new one. Every write also
  * goes to this collection until it is swapped in, discarded, or has had no heartbeat for a minute.
  */
-const stagingOf = ({ clock, states, find, make, makeIndexes, collection, dropOld, onError }: Staging) => {
+const stagingOf = (parts: Staging) => {
+  const { clock, states, find, make, indexes, collection, dropOld, retireUnregistered, onError } = parts
   const tended = new Set<string>()
   const until = () => new Date(clock.now().getTime() + GIVEN_UP_MS)
   const registered = (staging: string) => ({ [`building.${staging}`]: { $exists: true } })
@@ -72,9 +47,17 @@ const stagingOf = ({ clock, states, find, make, makeIndexes, collection, dropOld
     return undefined
   }
   const begun = async (view: View) => {
-    const staging = `${nameOf(view)}~${randomBytes(4).toString('hex')}`
-    await makeIndexes(staging, view)
+    const _id = nameOf(view)
+    const staging = `${_id}~${randomBytes(4).toString('hex')}`
+    // Registered before it exists, so that a later sweep drops it if this attempt ends.
     await make(view, { $set: { [`building.${staging}`]: until() } })
+    void retireUnregistered(_id).catch(onError)
+    try {
+      await indexes.make(staging, view)
+    } catch (error) {
+      await states.retire(_id, staging, registered(staging)).catch(onError)
+      throw error
+    }
     return { staging, checkpoint: undefined }
   }
 
@@ -125,10 +108,15 @@ const stagingOf = ({ clock, states, find, make, makeIndexes, collection, dropOld
  * verified. A read uses the cached collection and is repeated if the rows have moved. A write first looks up the state,
  * and goes to collections under construction before the live one, so the next collection contains every visible row.
  */
-export const mongoPlaces = (db: Db, calls: Calls, clock: Clock, onError: (error: unknown) => void) => {
+export const mongoPlaces = (
+  db: Db,
+  calls: Calls,
+  clock: Clock,
+  indexes: ReturnType<typeof indexMaker>,
+  onError: (error: unknown) => void,
+) => {
   const states = viewStates(db, calls, clock)
-  const { sweep, dropOld } = cleaner(db, calls, clock, states)
-  const makeIndexes = indexMaker(db, calls)
+  const { sweep, dropOld, retireUnregistered } = cleaner(db, calls, clock, states)
   const known = new Map<string, ViewState>()
   const collection = (name: string): Collection<StoredRow> => db.collection<StoredRow>(name)
 
@@ -151,11 +139,11 @@ export const mongoPlaces = (db: Db, calls: Calls, clock: Clock, onError: (error:
       const [place, answer] = await Promise.all([find(view), read(collection(before.rows))])
       return place.rows === before.rows ? answer : read(collection(place.rows))
     },
-    /** Writes to the collections under construction and to the live one. */
+    /** Writes to the collections under construction and to the live one. No write waits for an index. */
     writing: async (view: View, write: (rows: Collection<StoredRow>) => Promise<void>): Promise<void> => {
       const { rows, building = {} } = await find(view)
       for (const name of [...Object.keys(building), rows]) {
-        await makeIndexes(name, view)
+        indexes.begin(name, view)
         await write(collection(name))
       }
     },
@@ -189,6 +177,6 @@ export const mongoPlaces = (db: Db, calls: Calls, clock: Clock, onError: (error:
       const where = from === undefined ? { checkpoint: { $exists: false } } : { 'checkpoint.position': from }
       return (await states.change(state._id, { $set: { checkpoint } }, where)).matchedCount > 0
     },
-    build: stagingOf({ clock, states, find, make, makeIndexes, collection, dropOld, onError }),
+    build: stagingOf({ clock, states, find, make, indexes, collection, dropOld, retireUnregistered, onError }),
   }
 }

@@ -17,6 +17,7 @@ import {
   type StandingKeys,
   standingKeys,
 } from './deployment.ts'
+import { indexMaker } from './indexes.ts'
 import { mongoKeys, subjectKeys } from './keys.ts'
 import { mongoLease } from './lease.ts'
 import { mongoLedger } from './ledger.ts'
@@ -99,12 +100,13 @@ export const openMongo = async (
     throw new Error('MongoDB does not answer', { cause: error })
   }
 
+  const indexes = indexMaker(db, calls, clock, onError)
   const views = mongoViews({
     calls,
     clock,
-    places: mongoPlaces(db, calls, clock, onError),
+    places: mongoPlaces(db, calls, clock, indexes, onError),
     rows: rowWriter(calls, bulk),
-    records: mongoRecords(db, calls, clock, onError),
+    records: mongoRecords(db, calls, clock, indexes, onError),
   })
   return {
     views: { ...views, close },

@@ -2,6 +2,7 @@ import type { Collection, Db } from 'mongodb'
 import type { Clock, Timer } from '../../clock.ts'
 import type { RecordOf, Views } from '../../projections/views.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
+import type { indexMaker } from './indexes.ts'
 
 /** Stored record. `value` is JSON text, because it is only read as a whole. */
 type StoredRecord = {
@@ -23,13 +24,14 @@ export const mongoRecords = (
   db: Db,
   calls: Calls,
   clock: Clock,
+  indexes: Pick<ReturnType<typeof indexMaker>, 'beginOne'>,
   onError: (error: unknown) => void,
 ): Pick<Views, 'record' | 'records' | 'swapRecord'> => {
   const records: Collection<StoredRecord> = db.collection('records')
   let purging: Timer | undefined
 
   const purge = async () => {
-    await calls.call('batch', () => records.createIndex({ until: 1 }))
+    indexes.beginOne(records.collectionName, 'until')
     for (let found = PURGED; found === PURGED; ) {
       const past = { until: { $lte: clock.now() } }
       const some = await calls.call('read', (limits) =>

@@ -73,10 +73,23 @@ export const cleaner = (db: Db, calls: Calls, clock: Clock, states: ViewStates) 
       for (const [name, until] of Object.entries(building))
         if (until.getTime() < now) await states.retire(_id, name, { [`building.${name}`]: until })
       for (const [name, since] of Object.entries(retired)) {
-        if (name === rows || since.getTime() + RETIRED_MS >= now) continue
+        if (name === rows || name in building || since.getTime() + RETIRED_MS >= now) continue
         await drop(name)
         await states.change(_id, { $unset: { [`retired.${name}`]: '' } })
       }
+    },
+    /**
+     * Retires collections of a view that its state does not contain, for example those of an earlier release that
+     * created a collection before it registered it.
+     */
+    retireUnregistered: async (_id: string): Promise<void> => {
+      const found = await calls.call('batch', (limits) =>
+        db.listCollections({}, { nameOnly: true, ...limits }).toArray(),
+      )
+      const own = found.flatMap(({ name }) => (name.startsWith(`${_id}~`) ? [name] : []))
+      const { rows, building = {}, retired = {} } = await states.find(_id)
+      for (const name of own)
+        if (name !== rows && !(name in building) && !(name in retired)) await states.retire(_id, name)
     },
     /** Drops all but the newest of the earlier versions, because instances of the previous release may still use it. */
     dropOld: async ({ name, version }: View): Promise<void> => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Collection, MongoBulkWriteError, MongoClient } from 'mongodb'
 import t from 'tap'
 import { mongoCalls } from '../../../src/adapters/mongodb/calls.ts'
+import { indexMaker } from '../../../src/adapters/mongodb/indexes.ts'
 import { mongoRecords } from '../../../src/adapters/mongodb/records.ts'
 import { rowWriter, type StoredRow } from '../../../src/adapters/mongodb/rows.ts'
 import type { Row } from '../../../src/projections/views.ts'
@@ -74,7 +75,9 @@ await t.test('expired records are deleted one minute after a write', { skip }, a
   const db = await collectionOf()
   const errors: unknown[] = []
   const clock = virtualClock()
-  const records = mongoRecords(db, mongoCalls(clock), clock, (error) => errors.push(error))
+  const onError = (error: unknown) => errors.push(error)
+  const calls = mongoCalls(clock)
+  const records = mongoRecords(db, calls, clock, indexMaker(db, calls, clock, onError), onError)
   const now = clock.now().getTime()
   for (let n = 0; n < 5; n++) await records.swapRecord('answers', `${n}`, 0, { n }, now + (n === 0 ? 60_001 : 1))
   const left = () => db.collection('records').countDocuments()
