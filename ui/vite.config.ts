@@ -72,6 +72,7 @@ export default defineConfig({
             { name: 'more-parts', test: own, minShareCount: 2 },
             // Together these pages compress better.
             { name: 'settings', test: /\/ui\/src\/pages\/(?:access|sessions|system|tokens)\// },
+            { name: 'targeting', test: /\/ui\/src\/pages\/(?:flag|segment|evaluate)\/(?!search)/ },
             { name: 'floating', test: /\/(@base-ui|@floating-ui)\//, minShareCount: 2 },
           ],
         },

@@ -155,12 +155,22 @@ const evaluation = (namespaceKey: string): Action => ({
   },
 })
 
+/** Dry run of a flag without changes. */
+const trial = (namespaceKey: string): Action => ({
+  right: 'flag.update',
+  namespaceKey,
+  path: `/ns/${namespaceKey}/flags/asked`,
+  control: (page) => button(page, 'Try this entity'),
+  then: (page) => page.getByRole('heading', { name: 'Answers now' }).waitFor(),
+})
+
 /** Actions in the namespaces `shop` and `till`, and on namespaces. They delete `kept` and `vacant`. */
 export const actions: readonly Action[] = [
   ...['shop', 'till'].flatMap((ns) => [
     ...ofThing('flag', ns, 'Add rollout'),
     ...ofThing('segment', ns, 'Add constraint'),
     evaluation(ns),
+    trial(ns),
   ]),
   ...searches,
   ...ofTokens('shop'),

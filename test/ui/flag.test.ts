@@ -1,5 +1,7 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { maker } from '../http/flags.ts'
+import { granted } from '../http/granted.ts'
 import { becomesTrue, comesTo, type OpenOptions, openBrowser, openTab, signIn, skip, withSession } from './browser.ts'
 import { withFates } from './fates.ts'
 import { button, N, openReview, path, pending, review, said, save } from './flag-page.ts'
@@ -242,6 +244,96 @@ await t.test('a flag is deleted, and still shown after a failure', { skip }, asy
   await page.getByRole('heading', { name: 'Flag not found' }).waitFor()
 })
 
+await t.test('the answers for an entity are shown now and with the draft', { skip }, async (t) => {
+  const { page, service, revision } = await withFlag(t, [0], { forced: [412] })
+  const before = await revision()
+  const trial = page.getByRole('region', { name: 'What does ada & <i> get?' })
+  await page.getByRole('textbox', { name: 'Entity id' }).fill('ada & <i>')
+  const ask = button(trial, 'Try this entity')
+  await ask.click()
+  await trial.getByRole('heading', { name: 'Answers now' }).waitFor()
+  t.match(await trial.getByRole('status').innerText(), /^Answers now\s+false\s+no rollout matched: the default/)
+  t.equal(await trial.getByRole('heading', { name: 'Answers after saving' }).count(), 0)
+  await button(page, 'Add rollout').click()
+  await percentage(page).fill('101')
+  t.match(await ask.getAttribute('aria-description'), 'Your changes have a mistake.')
+  await percentage(page).fill('100')
+  await trial.getByText('Try it again.').waitFor()
+  await ask.click()
+  const steps = trial.getByRole('list', { name: 'Steps: Answers after saving' }).getByRole('listitem')
+  await steps.nth(1).waitFor()
+  t.match(await trial.getByRole('status').innerText(), /Answers after saving\s+true\s+matched rollout 2/)
+  t.match(await steps.allInnerTexts(), [/0 % of entities → true/, /100 % of entities → true/])
+  t.equal(await revision(), before, 'nothing is written')
+  await service.request('POST', `${N}/flags/f/rollouts`, { threshold: { percentage: 1, value: true } })
+  await ask.click()
+  await trial.getByRole('alert').getByText('This flag was changed meanwhile.').waitFor()
+  await pending(page).getByText('1 change not saved').waitFor()
+})
+
+await t.test(
+  'a flag is copied to another namespace, without the segments that are missing there',
+  { skip },
+  async (t) => {
+    const { page, service } = await withFlag(t, [30], { forced: [404] })
+    const make = maker(service)
+    await make.segment('vip')
+    await make.bySegment('f', { segmentKeys: ['vip'] })
+    await maker(service, 'till').namespace()
+    const copied = async () => {
+      await (await openTab(page, 'About')).waitFor()
+      await button(page, 'Copy to namespace…').click()
+      const dialog = page.getByRole('dialog', { name: 'Copy flag f' })
+      await button(dialog, 'Copy').click()
+      await dialog.getByText('Choose a namespace.').waitFor()
+      await dialog.getByRole('combobox', { name: 'Namespace' }).fill('till')
+      await page.getByRole('option', { name: 'till' }).click()
+      await button(dialog, 'Copy').click()
+      return dialog
+    }
+    await page.reload()
+    await copied()
+    await page.getByRole('heading', { name: 'Copy flag f to till', level: 1 }).waitFor()
+    await button(page, 'Create flag').click()
+    const notice = page.getByRole('region', { name: 'Copied state' })
+    await notice.getByText('1 change copies the flag default/f.').waitFor()
+    t.strictSame(await notice.getByRole('listitem').allInnerTexts(), [
+      'Segment vip → true',
+      'There is no segment vip in till: create it there, then copy again.',
+    ])
+    await openReview(page)
+    t.equal(await review(page).getByRole('textbox', { name: 'Reason' }).inputValue(), 'Copied from default/f')
+    await save(page)
+    await said(page, '1 change saved.')
+    const { json } = await service.request<{ rollouts: Rollout[] }>('GET', '/api/v1/namespaces/till/flags/f/rollouts')
+    t.match(json.rollouts, [{ threshold: { percentage: 30, value: true } }])
+    t.equal(json.rollouts.length, 1)
+
+    await page.goto(path)
+    const dialog = await copied()
+    await dialog.getByRole('alert').getByText('There is a flag f in till.').waitFor()
+    await dialog.getByRole('textbox', { name: 'Key' }).fill('other')
+    t.equal(await dialog.getByRole('alert').count(), 0)
+    await dialog.getByRole('textbox', { name: 'Key' }).fill('f')
+    await button(dialog, 'Copy').click()
+    await button(dialog, 'Change flag f').click()
+    await notice.getByText('This flag is as default/f is.').waitFor()
+
+    const grants = [
+      { role: 'editor', namespaceKey: 'default' },
+      { role: 'viewer', namespaceKey: 'till' },
+    ]
+    const { clientToken } = await granted(service, { grants })
+    const { page: other } = await openBrowser(t, service)
+    await signIn(other, `${path}?tab=about`, clientToken)
+    await button(other, 'Copy to namespace…').click()
+    await other.getByRole('combobox', { name: 'Namespace' }).fill('till')
+    await other.getByRole('option', { name: 'till' }).click()
+    const submit = button(other.getByRole('dialog'), 'Copy')
+    await comesTo(t, () => submit.getAttribute('aria-description'), 'Needs flag.create in till.')
+  },
+)
+
 await t.test('a flag at a past moment cannot be edited', { skip }, async (t) => {
   const { page, service } = await withFlag(t, [10])
   const { headers } = await service.request('POST', `${N}/flags/f/rollouts`, {
@@ -253,5 +345,6 @@ await t.test('a flag at a past moment cannot be edited', { skip }, async (t) => 
   await other.getByRole('heading', { name: '10 % of entities → true' }).waitFor()
   t.equal(await other.getByRole('list', { name: 'Rollouts' }).getByRole('listitem').count(), 1)
   t.equal(await button(other, 'Add rollout').getAttribute('aria-disabled'), 'true')
+  t.equal(await button(other, 'Try this entity').count(), 0)
   await button(page, 'Edit rollout 1').waitFor()
 })

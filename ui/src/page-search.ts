@@ -34,8 +34,8 @@ export const recordParameters = parameters('open', 'page', 'at')
 const tabs = ['targeting', 'history', 'about'] as const
 type Tab = (typeof tabs)[number]
 
-/** The moment that a page shows, and the moment whose state to restore. */
-const moments = parameters('at', 'restore')
+/** The moment that a page shows, the moment whose state to restore, and the flag to copy, `namespace/key`. */
+const moments = parameters('at', 'restore', 'copy')
 
 type TabSearch = ReturnType<typeof moments> & ReturnType<typeof timeline> & { readonly tab?: Tab }
 

@@ -1,8 +1,8 @@
-import type { BooleanEvaluation, TraceStep, VariantEvaluation } from '../../../src/contract/evaluation.ts'
+import type { BooleanEvaluation, TraceStep, TrialAnswer, VariantEvaluation } from '../../../src/contract/evaluation.ts'
 import type { Flag } from './flags.ts'
 import { path, query, request } from './request.ts'
 
-export type { TraceStep }
+export type { TraceStep, TrialAnswer }
 
 /** Evaluation of a flag for an entity, now or at a moment. */
 export type Question = {

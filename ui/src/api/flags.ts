@@ -1,4 +1,5 @@
 import type { Flag, FlagList } from '../../../src/contract/flags/flag.ts'
+import type { ChangedFlag as TriedFlag } from '../../../src/contract/flags/flag-changes.ts'
 import type { Rollout } from '../../../src/contract/flags/rollout.ts'
 import type { Rule } from '../../../src/contract/flags/rule.ts'
 import { flags as words } from '../words/flags.ts'
@@ -150,6 +151,17 @@ export const flagChanges = (
   reason,
   stale: staleWith(namespaceKey, key),
 })
+
+/** Tries the changes of a JSON body on the revision that was shown, with an entity. The service writes nothing. */
+export const tryFlag = async ({ flag: { namespaceKey, key }, revision }: Loaded, body: string): Promise<TriedFlag> =>
+  (
+    await request<TriedFlag>(`${ofNamespace(namespaceKey, key, 'changes')}?dryRun=true&explain=true`, {
+      method: 'POST',
+      body,
+      reads: true,
+      headers: { 'if-match': `"${revision}"` },
+    })
+  ).value
 
 export const flagDeletion = ({ namespaceKey, key }: Flag, revision: string, reason: string): Write => ({
   method: 'DELETE',

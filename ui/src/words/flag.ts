@@ -46,6 +46,19 @@ export const flag = {
   stillTrue,
   still: (rollouts: string) => `Default false, yet ${rollouts}.`,
 
+  gets: {
+    heading: (entity: string) =>
+      `What does ${entity === '' ? 'an entity' : entity.length > 60 ? `${entity.slice(0, 60)}…` : entity} get?`,
+    about: 'Evaluates one entity with this flag, as it is and with your changes. Nothing is written.',
+    entity: 'Entity id',
+    submit: 'Try this entity',
+    sending: 'Trying…',
+    failed: 'The entity was not tried',
+    stale: 'The flag or the entity has changed since. Try it again.',
+    moved: 'This flag was changed meanwhile. Save your changes to see both, or load the page again.',
+    flawed: 'Your changes have a mistake. “Review changes” shows it.',
+    stepsOf: (label: string) => `Steps: ${label}`,
+  },
   before: 'Answers now',
   after: 'Answers after saving',
 

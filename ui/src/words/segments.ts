@@ -82,7 +82,7 @@ export const segment = {
   values: (values: readonly string[]) => list(values.map((value) => `“${value}”`)),
 
   tryIt: {
-    heading: 'Try it',
+    heading: () => 'Try it',
     about: 'Tests one entity with the constraints above, saved or not. Nothing is written.',
     entity: 'Entity id',
     submit: 'Try this entity',

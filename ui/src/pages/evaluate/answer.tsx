@@ -7,7 +7,7 @@ import { Safe } from '../../parts/feedback/safe.tsx'
 import { Loading } from '../../parts/lists/states.tsx'
 import { usePreferences } from '../../preferences.ts'
 import { evaluate as words } from '../../words/evaluate.ts'
-import { answerOf, type Line, linesOf, reasonOf } from './steps.ts'
+import { answerOf, type Explained, type Line, linesOf, reasonOf } from './steps.ts'
 
 const Step = ({ place, line: { sentence, matched, why } }: { readonly place: string; readonly line: Line }) => (
   <li className="step">
@@ -27,14 +27,15 @@ const Step = ({ place, line: { sentence, matched, why } }: { readonly place: str
   </li>
 )
 
-const Steps = ({ answer }: { readonly answer: Answer }) => {
+/** Steps of an explained answer; `label` names their list. */
+export const Steps = ({ answer, label = words.steps }: { readonly answer: Explained; readonly label?: string }) => {
   const { zone } = usePreferences()
   const lines = linesOf(answer, zone)
   const { untried = 0 } = answer.said
   const count = lines.length
   if (count + untried === 0) return <p className="muted">{words.noSteps}</p>
   return (
-    <ol className="tight" aria-label={words.steps}>
+    <ol className="tight" aria-label={label}>
       {lines.map((line, n) => (
         <Step key={line.id} place={String(n + 1)} line={line} />
       ))}

@@ -1,4 +1,4 @@
-import type { Answer, Question, TraceStep } from '../../api/evaluation.ts'
+import type { Question, TraceStep, TrialAnswer } from '../../api/evaluation.ts'
 import { fullWords } from '../../parts/moment.ts'
 import type { Preferences } from '../../preferences.ts'
 import { evaluate as words } from '../../words/evaluate.ts'
@@ -7,6 +7,12 @@ import { operatorWords } from '../../words/operators.ts'
 import { rule } from '../../words/variant.ts'
 
 type Failed = NonNullable<TraceStep['failedConstraints']>[number]
+/** Explained answer, of the flag or of a draft. */
+export type Explained = {
+  readonly kind: 'boolean' | 'variant'
+  readonly question: Pick<Question, 'entity' | 'context'>
+  readonly said: TrialAnswer
+}
 type Zone = Preferences['zone']
 
 /** Step of a trace for display: whether it matched, and its reasons. */
@@ -32,7 +38,7 @@ const valueOf = ({ type, operator, value }: Failed, zone: Zone): string => {
   return instant ? fullWords(value, zone) : value
 }
 
-const failedWords = (failed: Failed, { entity, context }: Question, zone: Zone): string => {
+const failedWords = (failed: Failed, { entity, context }: Explained['question'], zone: Zone): string => {
   const { type, property, operator } = failed
   const ofEntity = type === 'ENTITY_ID_COMPARISON_TYPE'
   const asked = words.constraint(
@@ -44,7 +50,7 @@ const failedWords = (failed: Failed, { entity, context }: Question, zone: Zone):
 }
 
 /** Explains why the segments of a step did not match: the failed constraints that the trace contains. */
-const whyNot = (step: TraceStep, question: Question, zone: Zone): readonly string[] => {
+const whyNot = (step: TraceStep, question: Explained['question'], zone: Zone): readonly string[] => {
   const { askedSegmentKeys = [], segmentKeys, failedConstraints = [], failedConstraintIds } = step
   const several = askedSegmentKeys.length > 1
   const sentences = failedConstraints
@@ -83,7 +89,7 @@ const sentenceOf = (step: TraceStep, n: number): string => {
 }
 
 /** Steps of an answer in evaluation order. */
-export const linesOf = ({ question, said: { trace = [] } }: Answer, zone: Zone): readonly Line[] =>
+export const linesOf = ({ question, said: { trace = [] } }: Explained, zone: Zone): readonly Line[] =>
   trace.map((step, n) => {
     const { id, matched, segmentKeys, askedSegmentKeys = [] } = step
     const within = matched && askedSegmentKeys.length > 1 ? [words.inSegments(segmentKeys)] : []
@@ -96,14 +102,13 @@ export const linesOf = ({ question, said: { trace = [] } }: Answer, zone: Zone):
   })
 
 /** Summary of the answer. */
-export const answerOf = (answer: Answer): string => {
-  if (answer.kind === 'boolean') return String(answer.said.enabled)
-  const { match, variantKey } = answer.said
+export const answerOf = ({ kind, said: { enabled, match, variantKey = '' } }: Explained): string => {
+  if (kind === 'boolean') return String(enabled)
   return variantKey !== '' ? variantKey : match ? words.noVariant : words.noMatch
 }
 
 /** Reason of the answer. */
-export const reasonOf = ({ kind, said }: Answer): string => {
+export const reasonOf = ({ kind, said }: Explained): string => {
   const { reason, trace = [] } = said
   const { length } = trace
   const last = trace.at(-1)

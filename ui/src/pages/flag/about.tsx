@@ -1,11 +1,16 @@
+import { useState } from 'react'
 import type { Loaded } from '../../api/flags.ts'
+import { useAt } from '../../at.ts'
 import { Button } from '../../parts/button.tsx'
 import type { Flaws } from '../../parts/editing/editing.ts'
 import type { ChangeDraft } from '../../parts/editing/use-draft.ts'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { AboutFields, AboutTimes } from '../../parts/fields/about-fields.tsx'
 import { isImprecise } from '../../parts/fields/json-flaw.ts'
+import { useWhyNot } from '../../why-not.ts'
+import { copying as copyWords } from '../../words/copying.ts'
 import { flag } from '../../words/flag.ts'
+import { CopyFlag } from './copy-flag.tsx'
 import type { Draft } from './draft.ts'
 import { MetadataRows } from './metadata-rows.tsx'
 
@@ -48,6 +53,8 @@ export const About = ({
   readonly change: ChangeDraft<Draft>
   readonly onDelete: () => void
 }) => {
+  const [copying, setCopying] = useState(false)
+  const whyHere = useWhyNot(useAt())
   const precise = !isImprecise(loaded.flag.metadata)
   return (
     <div className="form">
@@ -65,7 +72,11 @@ export const About = ({
       )}
       {!precise && <p className="notice">{words.precise}</p>}
       <AboutTimes of={loaded.flag} />
-      <div>
+      <div className="bar">
+        <Button why={whyHere} onClick={() => setCopying(true)}>
+          {copyWords.open}
+        </Button>
+        {copying && <CopyFlag of={loaded.flag} onClose={() => setCopying(false)} />}
         <Button look="danger" why={whyKept} onClick={onDelete}>
           {flag.remove.open}
         </Button>

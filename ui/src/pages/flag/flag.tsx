@@ -15,6 +15,8 @@ import { flag as words } from '../../words/flag.ts'
 import { history } from '../../words/history.ts'
 import { NewFlagPage } from '../flags/new-flag.tsx'
 import { About } from './about.tsx'
+import { sourceOf } from './copied.ts'
+import { CopiedFlag, Copying } from './copying.tsx'
 import { DeleteFlag } from './delete-flag.tsx'
 import type { Draft } from './draft.ts'
 import { flagEditing } from './editing.ts'
@@ -93,7 +95,7 @@ const FlagEditor = ({
             onDelete={() => setDeleting(true)}
           />
         ) : (
-          <Targeting {...edited} opened={opened} onOpen={setOpened} />
+          <Targeting {...edited} opened={opened} onOpen={setOpened} past={at !== undefined} />
         )
       }
       renderEffect={(start, draft) => <Effect start={start} draft={draft} />}
@@ -104,9 +106,10 @@ const FlagEditor = ({
 /** Page of a flag, edited as one draft and saved as one change (ui.md §11.4). */
 const FlagPage = () => {
   const { ns, key } = here.useParams()
-  const { at, restore } = here.useSearch()
+  const { at, restore, copy } = here.useSearch()
   const queryKey = [...keys.flag(ns, key), at ?? '']
   const moment = at === undefined ? restore : undefined
+  const source = at === undefined && moment === undefined ? sourceOf(copy) : undefined
   return (
     <DraftPage
       words={words}
@@ -114,11 +117,17 @@ const FlagPage = () => {
       namespace={ns}
       queryKey={queryKey}
       read={(signal) => readFlag(ns, key, at, signal)}
-      absent={moment === undefined ? undefined : <FlagAgain moment={moment} />}
+      absent={
+        source ? <CopiedFlag source={source} /> : moment === undefined ? undefined : <FlagAgain moment={moment} />
+      }
       gone={<Gone filter={{ namespaceKey: ns, flagKey: key }} types="FlagDeleted" />}
     >
       {(loaded) =>
-        moment === undefined ? (
+        source ? (
+          <Copying key={copy} source={source} present={loaded}>
+            {(copied) => <FlagEditor loaded={loaded} queryKey={queryKey} restored={copied} />}
+          </Copying>
+        ) : moment === undefined ? (
           <FlagEditor loaded={loaded} queryKey={queryKey} />
         ) : (
           <Restoring

@@ -5,6 +5,7 @@ import type { Merged } from '../../parts/editing/editing.ts'
 import { isImprecise } from '../../parts/fields/json-flaw.ts'
 import { flags } from '../../words/flags.ts'
 import { restore } from '../../words/restore.ts'
+import type { Source } from './copied.ts'
 import { type BySegments, type Draft, draftOf } from './draft.ts'
 import { withVariants } from './merge.ts'
 import { rolloutSentence, ruleSentence } from './sentences.ts'
@@ -28,15 +29,22 @@ const isGone = async (namespace: string, key: string, signal: AbortSignal): Prom
   }
 }
 
-/** Reads the state of a flag at a moment, and looks up the segments that it used then and does not use now. */
-export const readPastFlag = async (now: Loaded, moment: string, signal: AbortSignal): Promise<PastFlag> => {
-  const { namespaceKey, key } = now.flag
-  const past = await readFlag(namespaceKey, key, moment, signal)
+/** Reads another state of a flag, and looks up the segments that it uses and the flag does not use now. */
+const readState = async (now: Loaded, past: Loaded, signal: AbortSignal): Promise<PastFlag> => {
+  const { namespaceKey } = now.flag
   const used = segmentsOf(draftOf(now))
   const others = [...segmentsOf(draftOf(past))].filter((segment) => !used.has(segment))
   const found = await Promise.all(others.map((segment) => isGone(namespaceKey, segment, signal)))
   return { past, gone: new Set(others.filter((_, n) => found[n])) }
 }
+
+/** Reads the state of a flag at a moment. */
+export const readPastFlag = async (now: Loaded, moment: string, signal: AbortSignal): Promise<PastFlag> =>
+  readState(now, await readFlag(now.flag.namespaceKey, now.flag.key, moment, signal), signal)
+
+/** Reads the flag `source` whose state is copied to the flag `now`. */
+export const readCopiedFlag = async (now: Loaded, source: Source, signal: AbortSignal): Promise<PastFlag> =>
+  readState(now, await readFlag(source.namespace, source.key, undefined, signal), signal)
 
 /**
  * Draft that brings back a past state of a flag. A part with a segment that does not exist stays as it is now, or is

@@ -11,11 +11,14 @@ import { Rollouts } from './rollouts.tsx'
 import { Rules } from './rules.tsx'
 import { keyOf } from './sentences.ts'
 import { Variants } from './variants.tsx'
+import { WhatEntityGets } from './what-entity-gets.tsx'
 
 type Given = Edited<Loaded, Draft> & {
   /** Id of the part whose editor is open. */
   readonly opened: string | undefined
   readonly onOpen: (id: string | undefined) => void
+  /** Whether the page shows a past state. */
+  readonly past: boolean
 }
 
 /** Field that enables the flag; for a Boolean flag it is the default answer. */
@@ -61,12 +64,14 @@ export const Targeting = (given: Given) => {
   const { state, ...parts } = given
   const { base, start, draft, change } = state
   const { namespaceKey: namespace } = base.flag
+  const gets = given.past ? null : <WhatEntityGets state={state} />
   if (draft.boolean)
     return (
       <div className="stack">
         <Portions name={words.effect} draft={draft} />
         <Rollouts {...parts} namespace={namespace} start={start} rollouts={draft.rollouts} change={change} />
         <Enabled {...given} />
+        {gets}
       </div>
     )
   return (
@@ -75,6 +80,7 @@ export const Targeting = (given: Given) => {
       <Variants {...parts} draft={draft} change={change} />
       <DefaultVariant {...given} />
       <Rules {...parts} namespace={namespace} draft={draft} change={change} />
+      {gets}
     </div>
   )
 }

@@ -12,12 +12,13 @@ export type Revised = { readonly revision: string }
 /** Draft rebased on another state, with the changes that no longer apply. */
 export type Merged<D> = { readonly draft: D; readonly left: readonly string[] }
 
-/** Draft that brings back a past state. */
+/** Draft with another state of the resource, of the past or of another resource. */
 export type Restored<D> = Merged<D> & {
-  /** Position of the past state. */
-  readonly position: string
-  /** Instant of the past state, if known. */
-  readonly instant: string | undefined
+  /** Name of the notice above the draft, and its text for a number of changes. */
+  readonly region: string
+  readonly notice: (changes: number) => string
+  /** Reason that the review proposes. */
+  readonly reason: string
 }
 
 /** State after a conflicting change, with its author and time if known. */

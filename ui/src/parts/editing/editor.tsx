@@ -3,7 +3,6 @@ import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { pending } from '../../words/pending.ts'
-import { restore } from '../../words/restore.ts'
 import { useFocusFirstWrong } from '../feedback/wrong.ts'
 import type { Editing, Flaws, Restored, Revised } from './editing.ts'
 import { LeaveGuard } from './leave-guard.tsx'
@@ -53,7 +52,7 @@ type EditorProps<L extends Revised, D extends object, A> = {
   /** Query key of the resource. */
   readonly queryKey: readonly unknown[]
   readonly why: string | undefined
-  /** Draft with which the edit begins, if a past state is restored. */
+  /** Draft with which the edit begins, if another state is restored or copied. */
   readonly restored?: Restored<D> | undefined
   /**
    * Tabs of the resource: the name of the tab list, the tabs by their name in the address, and the requested tab. The
@@ -136,7 +135,7 @@ export const Editor = <L extends Revised, D extends object, A>({
       flushSync(drafted.discard)
       void navigate({
         to: '.',
-        search: ({ restore: _restore, ...rest }) => rest as never,
+        search: ({ restore: _restore, copy: _copy, ...rest }) => rest as never,
         replace: true,
         resetScroll: false,
       })
@@ -147,7 +146,7 @@ export const Editor = <L extends Revised, D extends object, A>({
   return (
     <>
       {renderHead(edited)}
-      {restored && !kept && <RestoredNotice restored={restored} changes={changes.length} thing={editing.thing} />}
+      {restored && !kept && <RestoredNotice restored={restored} changes={changes.length} />}
       {kept && <Kept key={kept.n} left={kept.left} />}
       <Tabs.Root value={open.name} onValueChange={(next) => void show(String(next))}>
         <Tabs.List className="tabs" aria-label={tabs.name}>
@@ -170,7 +169,7 @@ export const Editor = <L extends Revised, D extends object, A>({
         why={why}
         review={{
           open: reviewing,
-          reason: restored ? restore.reason(restored.position) : '',
+          reason: restored?.reason ?? '',
           onOpen: review,
           onClose: () => setReviewing(false),
         }}

@@ -6,12 +6,12 @@ import { Button } from '../button.tsx'
 import { Actions, Ask } from '../feedback/dialog.tsx'
 
 type Address = { readonly pathname: string; readonly search: object }
-type Moments = { readonly at?: unknown; readonly restore?: unknown }
+type Moments = { readonly at?: unknown; readonly restore?: unknown; readonly copy?: unknown }
 
-/** Whether two addresses show one draft: that of the same page, moment and restored state. */
+/** Whether two addresses show one draft: that of the same page, moment and restored or copied state. */
 const isSameDraft = (one: Address, other: Address): boolean => {
   const [was, is]: readonly [Moments, Moments] = [one.search, other.search]
-  return pageOf(one) === pageOf(other) && was.at === is.at && was.restore === is.restore
+  return pageOf(one) === pageOf(other) && was.at === is.at && was.restore === is.restore && was.copy === is.copy
 }
 
 /** Asks for confirmation before the user leaves unsaved changes. Another tab of the same draft is allowed. */

@@ -33,18 +33,22 @@ type AgainProps<P> = {
   readonly first: string
 }
 
-const Form = ({
+/** Form that creates a resource whose other parts follow as a draft. */
+export const AgainForm = ({
   words: { thing, notFound, section },
+  heading,
+  about,
   namespace,
   name,
   creation,
   first,
-  shown,
   begun,
 }: Pick<AgainProps<never>, 'words' | 'namespace' | 'name' | 'first'> & {
+  readonly heading: string
+  /** Sentence that explains the two steps. */
+  readonly about: string
   readonly creation: (reason: string) => Write
-  /** Past moment in words. */
-  readonly shown: string
+  /** Proposed reason. */
   readonly begun: string
 }) => {
   const { send, sending } = useWrite()
@@ -63,11 +67,11 @@ const Form = ({
   }
   return (
     <>
-      <PageHead heading={<Safe text={words.heading(thing, name)} />} title={[name, section, namespace]} />
+      <PageHead heading={<Safe text={heading} />} title={[name, section, namespace]} />
       <form className="form" noValidate onSubmit={(event) => void submit(event)}>
         {failure && <FailureAlert title={words.failed(thing)} failure={failure} write />}
         <p>
-          <Safe text={words.why(thing, name, shown)} />
+          <Safe text={about} />
         </p>
         <ol className="steps">
           <li>{first}</li>
@@ -94,7 +98,13 @@ export const MakeAgain = <P,>({ moment, queryKey, read, creation, ...props }: Ag
   const { thing, notFound, section } = props.words
   if (data)
     return (
-      <Form {...props} creation={(reason) => creation(data, reason)} shown={shown} begun={restore.reason(position)} />
+      <AgainForm
+        {...props}
+        heading={words.heading(thing, props.name)}
+        about={words.why(thing, props.name, shown)}
+        creation={(reason) => creation(data, reason)}
+        begun={restore.reason(position)}
+      />
     )
   if (failure?.status === 404)
     return <NotThere thing={thing} heading={notFound} name={props.name} namespace={props.namespace} />

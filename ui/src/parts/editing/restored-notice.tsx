@@ -6,7 +6,7 @@ import type { Restored } from './editing.ts'
 import { LeftOut } from './left-out.tsx'
 
 /** Returns a function that names a past state by its instant, if known, and its position. */
-export const useMomentWords = (): ((of: Pick<Restored<object>, 'position' | 'instant'>) => string) => {
+export const useMomentWords = (): ((of: { position: string; instant: string | undefined }) => string) => {
   const { zone } = usePreferences()
   return ({ position, instant }) =>
     instant === undefined
@@ -14,24 +14,18 @@ export const useMomentWords = (): ((of: Pick<Restored<object>, 'position' | 'ins
       : restore.moment(instantWords(instant, zone, true), zoneName(zone), position)
 }
 
-/** Notice above a draft that brings back a past state; lists the parts that were left out. */
+/** Notice above a draft with another state; lists the parts that were left out. */
 export const RestoredNotice = ({
-  restored,
+  restored: { region, notice, left },
   changes,
-  thing,
 }: {
   readonly restored: Restored<object>
   readonly changes: number
-  readonly thing: string
-}) => {
-  const moment = useMomentWords()(restored)
-  const words = changes === 0 ? restore.equal(thing, moment) : restore.draft(moment, changes)
-  return (
-    <section className="alert warn" aria-label={restore.region}>
-      <p>
-        <Safe text={words} />
-      </p>
-      <LeftOut left={restored.left} />
-    </section>
-  )
-}
+}) => (
+  <section className="alert warn" aria-label={region}>
+    <p>
+      <Safe text={notice(changes)} />
+    </p>
+    <LeftOut left={left} />
+  </section>
+)

@@ -6,6 +6,7 @@ import { restore } from '../../words/restore.ts'
 import { FailureAlert } from '../feedback/alert.tsx'
 import { Loading } from '../lists/states.tsx'
 import type { Merged, Restored } from './editing.ts'
+import { useMomentWords } from './restored-notice.tsx'
 
 /**
  * Reads a past state once, with the position and instant of its moment. No write invalidates it, because the past does
@@ -51,7 +52,14 @@ export const Restoring = <P, D>({
   readonly children: (restored: Restored<D> | undefined) => ReactNode
 }) => {
   const { data, failure, refetch, position, instant } = usePastState(queryKey, moment, read)
-  if (data) return children({ ...fitted(data), position, instant })
+  const shown = useMomentWords()({ position, instant })
+  if (data)
+    return children({
+      ...fitted(data),
+      region: restore.region,
+      notice: (changes) => (changes === 0 ? restore.equal(words.thing, shown) : restore.draft(shown, changes)),
+      reason: restore.reason(position),
+    })
   if (!failure) return <Loading />
   const absent = failure.status === 404 ? { words: restore.notThen(words.thing, name, restore.at(moment)) } : {}
   return (
