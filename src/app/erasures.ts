@@ -1,4 +1,4 @@
-import { destroyAgain, subjectEraser } from '../commands/erase-subject.ts'
+import { destroyAgain, type IssuedToken, subjectEraser } from '../commands/erase-subject.ts'
 import type { Config } from '../config/load.ts'
 import type { History } from '../history/history.ts'
 import { issuesTo } from '../http/history/tokens-of-person.ts'
@@ -27,8 +27,9 @@ export const erasingServicesOf = (
     keys,
     applied: follower.applied,
     tokensOf: async (person, stop) => {
-      const tokens: string[] = []
-      for await (const { record } of issuesTo(history, person, stop)) tokens.push(record.stream)
+      const tokens: IssuedToken[] = []
+      for await (const { record } of issuesTo(history, person, stop))
+        tokens.push({ subject: record.stream, time: record.time })
       return tokens
     },
     onErased: () => void erased++,

@@ -6,21 +6,31 @@ import type { Execute } from './execute.ts'
 
 type KeyStore = Pick<Keys, 'states' | 'destroy'>
 
+/** Subject `token-<id>` of a token, and the time of its issue. */
+export type IssuedToken = { readonly subject: string; readonly time: string }
+
 type EraserOptions = {
   readonly execute: Execute
   readonly keys: KeyStore
   readonly applied: (events: readonly Stored[]) => Promise<unknown>
-  /** Subjects of the tokens that were issued to a person, `token-<id>` each. */
-  readonly tokensOf: (person: string, stop: AbortSignal) => Promise<readonly string[]>
+  /** The tokens that were issued to a person. */
+  readonly tokensOf: (person: string, stop: AbortSignal) => Promise<readonly IssuedToken[]>
   /** Called after each completed erasure. */
   readonly onErased: () => void
 }
 
-/** An erased subject: the destroyed keys, and the last event of its erasure that this call appended, if any. */
-type Erased = { readonly keys: readonly string[]; readonly last: Stored | undefined }
+/**
+ * An erased subject: the destroyed keys, the tokens that were issued to the person, and the last event of its erasure
+ * that this call appended, if any.
+ */
+type Erased = {
+  readonly keys: readonly string[]
+  readonly tokens: readonly IssuedToken[]
+  readonly last: Stored | undefined
+}
 
 /** True for the pseudonym of a person. */
-export const isPerson = (subject: string): boolean => subject.startsWith('person-')
+const isPerson = (subject: string): boolean => subject.startsWith('person-')
 
 /** Most keys that are looked up or destroyed by one call. */
 const TOGETHER = 500
@@ -55,9 +65,11 @@ export const destroyAgain = async (keys: KeyStore, subjects: readonly string[]):
  * interrupted erasure is finished by another call.
  */
 export const subjectEraser = ({ execute, keys, applied, tokensOf, onErased }: EraserOptions) => {
-  const withTokens = async (subject: string, stop: AbortSignal): Promise<readonly string[]> => [
+  const tokensIssuedTo = async (subject: string, stop: AbortSignal): Promise<readonly IssuedToken[]> =>
+    isPerson(subject) ? tokensOf(subject, stop) : []
+  const withTokens = (subject: string, tokens: readonly IssuedToken[]): readonly string[] => [
     subject,
-    ...(isPerson(subject) ? await tokensOf(subject, stop) : []),
+    ...tokens.map((token) => token.subject),
   ]
 
   /**
@@ -80,7 +92,8 @@ export const subjectEraser = ({ execute, keys, applied, tokensOf, onErased }: Er
   return {
     /** Erases a subject. An erased subject stays as it is. */
     erase: async (subject: string, reason: string, context: Context, stop: AbortSignal): Promise<Erased> => {
-      const all = await withTokens(subject, stop)
+      const tokens = await tokensIssuedTo(subject, stop)
+      const all = withTokens(subject, tokens)
       const command = { subject, keys: await existing(keys, all), reason }
       const { state, stored } = await execute(erasure, subject, 'RequestErasure', command, context)
       await applied(stored)
@@ -88,11 +101,12 @@ export const subjectEraser = ({ execute, keys, applied, tokensOf, onErased }: Er
       // The id of the command belongs to the request, and the events of a stream need different ids.
       const { commandId: _, ...after } = context
       const last = await destroyAndRecord(subject, requested, all, after)
-      return { keys: requested, last: last ?? stored.at(-1) }
+      return { keys: requested, tokens, last: last ?? stored.at(-1) }
     },
     /** Finishes an erasure that was requested. */
     finish: async (subject: string, requested: readonly string[], stop: AbortSignal): Promise<void> => {
-      await destroyAndRecord(subject, requested, await withTokens(subject, stop), { actor: { kind: 'system' } })
+      const all = withTokens(subject, await tokensIssuedTo(subject, stop))
+      await destroyAndRecord(subject, requested, all, { actor: { kind: 'system' } })
     },
   }
 }

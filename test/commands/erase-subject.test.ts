@@ -87,7 +87,7 @@ const processOn = (
     execute,
     keys,
     applied: async (events) => take(events),
-    tokensOf: async () => TOKENS,
+    tokensOf: async () => TOKENS.map((subject) => ({ subject, time: '2026-01-01T00:00:00.000Z' })),
     onErased: () => erased++,
   })
   return {

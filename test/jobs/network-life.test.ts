@@ -23,7 +23,7 @@ const world = (life: number, days: readonly string[]) => {
         t.strictSame([reason, context], ['history.network_life', { actor: { kind: 'system' } }])
         keys.delete(subject)
         erased.push(subject)
-        return { keys: [subject], last: undefined }
+        return { keys: [subject], tokens: [], last: undefined }
       },
     },
     now: () => state.now,

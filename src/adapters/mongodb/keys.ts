@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Binary, Db } from 'mongodb'
 import type { Clock } from '../../clock.ts'
-import { isRefusal } from '../../errors.ts'
+import { isRefusal, refuse } from '../../errors.ts'
 import type { Keys } from '../../events/personal.ts'
 import { opens, unwrap, wrap } from '../key-wrap.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
@@ -19,7 +19,7 @@ const FRESH_MS = 1000
  * this document, it can decrypt all keys in the collection.
  */
 const WITNESS = 'key-encryption key'
-/** Number of keys that are moved to `lost_subjects` at once. */
+/** Number of keys that are erased, or moved to `lost_subjects`, at once. */
 const PAGE = 50
 
 /** Returns a function that checks whether subject keys exist and the key-encryption key opens them. Creates nothing. */
@@ -80,6 +80,27 @@ const keyLists = (db: Db, calls: Calls): Pick<Keys, 'states' | 'between'> => {
 }
 
 /**
+ * Returns a function that leaves a tombstone in place of each key, and removes the keys that were put aside. Resolves
+ * once this is true of all of them; after a failure it can be repeated.
+ */
+const keyEraser = (db: Db, calls: Calls, clock: Clock) => {
+  const [subjects, lost] = [db.collection<StoredKey>('subjects'), db.collection<StoredKey>('lost_subjects')]
+  return async (erased: readonly string[]): Promise<void> => {
+    const change = { $unset: { key: '' }, $set: { erasedAt: clock.now() } } as const
+    const these = { _id: { $in: [...erased] } }
+    const upserts = erased.map((_id) => ({ updateOne: { filter: { _id }, update: change, upsert: true } }))
+    const written = await calls.call('batch', () => unlessDuplicate(subjects.bulkWrite(upserts, { ordered: false })))
+    if (!written) {
+      // Another instance created some of these documents at the same time, so now all of them exist.
+      const { matchedCount } = await calls.call('batch', () => subjects.updateMany(these, change))
+      const cause = new Error(`MongoDB changed ${matchedCount} of ${erased.length} keys that are to be destroyed`)
+      if (matchedCount < erased.length) refuse('backend_unavailable', undefined, { cause })
+    }
+    await calls.call('batch', () => lost.deleteMany(these))
+  }
+}
+
+/**
  * Keys of subjects in a collection of their own, each wrapped by the key-encryption key. A key is returned only after a
  * majority stored it, so no failover loses the key of sealed data. If the key-encryption key has changed, it throws, or
  * sets aside the keys that it cannot unwrap if an operator `accepted` that.
@@ -135,14 +156,7 @@ export const mongoKeys = async (
 
   if (accepted) await putAside(db, calls, kek)
   await make(WITNESS)
-  const lost = db.collection<StoredKey>('lost_subjects')
-  const erase = async (subject: string): Promise<void> => {
-    const change = { $unset: { key: '' }, $set: { erasedAt: clock.now() } } as const
-    const write = () =>
-      calls.call('write', () => unlessDuplicate(subjects.updateOne({ _id: subject }, change, { upsert: true })))
-    if ((await write()) === undefined) await write()
-    await calls.call('write', () => lost.deleteOne({ _id: subject }))
-  }
+  const erase = keyEraser(db, calls, clock)
   const forget: Keys['forget'] = async (erased) => {
     for (const subject of erased) cache.set(subject, { key: 'erased', until: Number.POSITIVE_INFINITY })
   }
@@ -150,9 +164,11 @@ export const mongoKeys = async (
     make,
     find,
     destroy: async (...erased) => {
-      for (const subject of erased) {
-        await erase(subject)
-        await forget([subject])
+      const all = [...new Set(erased)]
+      for (let n = 0; n < all.length; n += PAGE) {
+        const part = all.slice(n, n + PAGE)
+        await erase(part)
+        await forget(part)
       }
     },
     ...keyLists(db, calls),

@@ -1,10 +1,9 @@
-import { isPerson } from '../../commands/erase-subject.ts'
+import type { IssuedToken } from '../../commands/erase-subject.ts'
 import type { SubjectErased } from '../../contract/history/searches.ts'
 import { refuse } from '../../errors.ts'
 import { contextOf } from '../commands/command-context.ts'
 import type { Call } from '../route/route.ts'
 import type { Service } from '../services/service.ts'
-import { issuesTo } from './tokens-of-person.ts'
 
 /** Form of a subject. */
 const SUBJECT = /^(?:person|token|network)-[\w.-]{1,100}$/
@@ -25,11 +24,11 @@ const isKnown = async ({ history, keyStates, erasures }: Service, subject: strin
  * Subjects `network-<day>` with a key that may encrypt addresses of the logins of a person: those of the events before
  * the person was known.
  */
-const networksOf = async ({ history, keyStates }: Service, person: string, stop: AbortSignal) => {
+const networksOf = async ({ keyStates }: Service, tokens: readonly IssuedToken[]) => {
   const days = new Set<string>()
-  for await (const { record } of issuesTo(history, person, stop))
+  for (const { time } of tokens)
     for (const before of [BEGAN_BEFORE_MS, 0])
-      days.add(`network-${new Date(Date.parse(record.time) - before).toISOString().slice(0, 10)}`)
+      days.add(`network-${new Date(Date.parse(time) - before).toISOString().slice(0, 10)}`)
   const states = await keyStates([...days])
   return [...days].filter((day) => states.get(day) === 'kept')
 }
@@ -44,8 +43,8 @@ export const eraseSubject = async (
   if (!(await isKnown(service, subject, stop))) refuse('not_found', `subject "${subject}" not found`)
   // The command names its target by the subject, so If-Match is ignored.
   const { ifMatch: _ifMatch, ...context } = contextOf(call, service)
-  const { keys } = await service.eraser.erase(subject, reason, context, stop)
-  const networks = isPerson(subject) ? await networksOf(service, subject, stop) : []
+  const { keys, tokens } = await service.eraser.erase(subject, reason, context, stop)
+  const networks = await networksOf(service, tokens)
   const { position } = service.erasures.row(subject) ?? refuse('backend_unavailable')
   return { subject, keys: [...keys], networks, position: String(position) }
 }

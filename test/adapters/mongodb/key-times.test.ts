@@ -26,11 +26,11 @@ const world = () => {
       stored.set(_id, made)
       return answered(made)
     },
-    updateOne: ({ _id }: Stored) => {
-      stored.set(_id, { _id })
+    bulkWrite: (writes: readonly { readonly updateOne: { readonly filter: Stored } }[]) => {
+      for (const { updateOne } of writes) stored.set(updateOne.filter._id, updateOne.filter)
       return answered({})
     },
-    deleteOne: () => answered({}),
+    deleteMany: () => answered({}),
   }
   const kek = randomBytes(32)
   const instance = () => mongoKeys({ collection: () => collection } as unknown as Db, mongoCalls(clock), clock, kek)

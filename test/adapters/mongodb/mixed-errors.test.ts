@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { type Document, MongoClient } from 'mongodb'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { mongoCalls } from '../../../src/adapters/mongodb/calls.ts'
+import { mongoKeys } from '../../../src/adapters/mongodb/keys.ts'
 import { rowWriter, type StoredRow } from '../../../src/adapters/mongodb/rows.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { Refusal } from '../../../src/errors.ts'
@@ -104,5 +106,53 @@ await t.test('a single row that fails as a duplicate is written again; any other
       once(reply)
       await t.rejects(put(collection, at(revision, 1)), new Refusal('backend_unavailable'))
     }
+  }
+})
+
+/** Key store on a scripted server, and the commands with which it destroys keys. */
+const keyWorld = async (t: Test, reply: (command: Document) => Document) => {
+  const sent: string[] = []
+  const address = await scriptedMongo(t, (command) => {
+    const { findAndModify, query, update, updates, deletes } = command
+    if (findAndModify) return { ok: 1, value: { ...query, ...update.$setOnInsert } }
+    if (command['find']) return { ok: 1, cursor: { id: 0n, ns: 'test.subjects', firstBatch: [] } }
+    if (!updates && !deletes) return undefined
+    const [{ multi, limit, q }] = updates ?? deletes
+    sent.push(`${Object.keys(command)[0]} ${multi || limit === 0 ? q._id.$in.length : updates.length}`)
+    return deletes ? { ok: 1, n: 0 } : reply(command)
+  })
+  const connection = await MongoClient.connect(address, { useBigInt64: true })
+  t.teardown(() => connection.close())
+  const keys = await mongoKeys(connection.db('test'), mongoCalls(systemClock), systemClock, randomBytes(32))
+  return { keys, sent }
+}
+
+await t.test('keys are destroyed fifty at a time; only those whose destruction is confirmed count', async (t) => {
+  const subjects = Array.from({ length: 120 }, (_, n) => `token-${n}`)
+  const done = ({ updates }: Document): Document => ({ ok: 1, n: updates.length, nModified: updates.length })
+  const whole = await keyWorld(t, done)
+  await whole.keys.destroy(...subjects, 'token-0')
+  t.strictSame(whole.sent, ['update 50', 'delete 50', 'update 50', 'delete 50', 'update 20', 'delete 20'])
+  t.equal(await whole.keys.find('token-119'), 'erased')
+
+  const raced = (matched: number) =>
+    keyWorld(t, ({ updates }) =>
+      updates[0].multi ? { ok: 1, n: matched, nModified: 1 } : { ok: 1, n: 1, writeErrors: failed([DUPLICATE]) },
+    )
+  const won = await raced(3)
+  await won.keys.destroy('a', 'b', 'c')
+  t.strictSame(won.sent, ['update 3', 'update 3', 'delete 3'], 'documents of another instance are changed too')
+  const lost = await raced(2)
+  await t.rejects(lost.keys.destroy('a', 'b', 'c'), new Refusal('backend_unavailable'))
+  t.equal(await lost.keys.find('a'), undefined, 'nothing counts as erased')
+
+  for (const codes of [
+    [DUPLICATE, 91],
+    [undefined, 14031],
+  ]) {
+    const partly = await keyWorld(t, () => ({ ok: 1, n: 1, writeErrors: failed(codes) }))
+    await t.rejects(partly.keys.destroy('a', 'b', 'c'), new Refusal('backend_unavailable'))
+    t.strictSame(partly.sent, ['update 3'], 'keys that were put aside stay until all have a tombstone')
+    t.equal(await partly.keys.find('b'), undefined)
   }
 })
