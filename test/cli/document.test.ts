@@ -7,12 +7,20 @@ import { documentsIn } from '../../src/cli/document/read.ts'
 import { jsonText, yamlText } from '../../src/cli/document/text.ts'
 import { type Contents, documentTree } from '../../src/cli/document/tree.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { fail } from '../../src/failure.ts'
 import { blocksRun } from '../work.ts'
 import { contents } from './documents.ts'
 import { file } from './inside.ts'
 
 const never = (path: string) => t.fail(`${path} is not known`)
-const read = (text: string) => documentsIn(text, never)
+const refuse = (message: string): never => fail('usage', message)
+const read = (text: string) => documentsIn('f.yml', text, { unknown: never, wrong: refuse })
+/** All problems of a text, and the members that are ignored. */
+const reported = (text: string) => {
+  const [wrong, ignored]: [string[], string[]] = [[], []]
+  documentsIn('f.yml', text, { unknown: (place) => void ignored.push(place), wrong: (one) => void wrong.push(one) })
+  return { wrong, ignored }
+}
 const attachment = (yaml: string): unknown => {
   const [document] = read(`flags:\n- key: f\n  variants:\n  - key: v\n    attachment: ${yaml}\n`)
   return (document!.flags[0]!.variants[0]!.body as { attachment?: unknown }).attachment
@@ -136,12 +144,10 @@ await t.test('an import refuses a member at the top of a document that it does n
     ['colour', 'version, namespace, flags, segments\\.'],
   ])
     t.throws(() => read(`namespace: a\n---\n${name}: b\n`), {
-      message: new RegExp(`^document 2 ${name}: .*${hint}`),
+      message: new RegExp(`^f\\.yml:3: document 2 ${name}: .*${hint}`),
       exit: 2,
     })
-  const ignored: string[] = []
-  documentsIn('x-base: &b {name: n}\n.other: 1\nflags: [{<<: *b, key: f}]', (path) => void ignored.push(path))
-  t.strictSame(ignored, [])
+  t.same(reported('x-base: &b {name: n}\n.other: 1\nflags: [{<<: *b, key: f}]'), { wrong: [], ignored: [] })
 })
 
 await t.test('an import reads document versions 1 and 1.0 to 1.6 as text or number, and no other', async (t) => {
@@ -149,10 +155,15 @@ await t.test('an import reads document versions 1 and 1.0 to 1.6 as text or numb
     t.equal(read(`version: ${version}`).length, 1, version)
   t.equal(read('{"version": 1.0}').length, 1)
   for (const version of ['1.7', '1.10', '2.0', 'v2', '1.4.0', 'vv1']) {
-    t.throws(() => read(`version: ${version}`), { message: `unsupported version: ${version}`, exit: 2 })
+    t.throws(() => read(`version: ${version}`), {
+      message: `f.yml:1: version: unsupported version: ${version}; allowed: 1.0 to 1.6`,
+      exit: 2,
+    })
   }
-  t.throws(() => read('version: [1]'), { message: 'version: must be text.' })
-  t.throws(() => read('version: 1.4\n---\nversion: 9\n'), { message: 'document 2: unsupported version: 9' })
+  t.throws(() => read('version: [1]'), { message: 'f.yml:1: version: must be text.' })
+  t.throws(() => read('version: 1.4\n---\nversion: 9\n'), {
+    message: /^f\.yml:3: document 2 version: unsupported version: 9/,
+  })
 })
 
 await t.test('an import reads unquoted texts, segments by key or keys, and YAML anchors and merges', async (t) => {
@@ -175,7 +186,7 @@ flags:
 `)
   const [segment] = document!.segments
   t.match(segment, {
-    path: 'segments[0]',
+    path: 'f.yml:3: segments[0]',
     body: { key: '10', name: 'true' },
     constraints: [{ body: { value: '1.50' } }],
   })
@@ -196,24 +207,50 @@ flags:
 })
 
 await t.test('an import reports each problem with its place in the document', async (t) => {
-  const cases: readonly (readonly [string, RegExp])[] = [
-    ['flags: {a: 1}', /^flags: must be a list/],
-    ['flags:\n- key: [a]', /^flags\[0\]\.key: must be text/],
-    ['flags:\n- enabled: "true"', /^flags\[0\]\.enabled: must be true or false/],
-    ['flags:\n- key: a\n  key: b', /^flags\[0\]: has key twice/],
-    ['flags:\n- rules:\n  - segment: {key: a, keys: [b]}', /^flags\[0\]\.rules\[0\]\.segment: must have either/],
-    ['x-a: b\n---\nsegments:\n- 7', /^document 2 segments\[0\]: must be a mapping/],
-    ['flags: [', /^line 1: is not valid YAML/],
-    ['a: b\nc: "', /^line 2: is not valid YAML/],
-    ['just text', /must be a mapping/],
-    ['flags: &a [*a]', /must be a mapping/],
-    ['flags:\n- &a\n  <<: *a', /merged into itself/],
-    ['flags:\n- metadata: &a {b: *a}', /contains itself/],
+  const cases: readonly (readonly [string, ...string[]])[] = [
+    ['flags: {a: 1}', '1: flags: must be a list.'],
+    ['flags:\n- key: [a]', '2: flags[0].key: must be text.'],
+    ['flags:\n- key: a\n  enabled: "true"', '3: flags[0].enabled: must be true or false.'],
+    ['flags:\n- key: a\n  key: b', '3: flags[0].key: is given twice; the first is in line 2.'],
+    ['namespace: a\n\nnamespace: b', '3: namespace: is given twice; the first is in line 1.'],
+    [
+      '{"namespace":"a"}\n{"flags":[{\n"key":"a","key":"b"}]}',
+      '3: document 2 flags[0].key: is given twice; the first is in line 3.',
+    ],
+    [
+      'flags:\n- rules:\n  - segment: {key: a, keys: [b]}',
+      '3: flags[0].rules[0].segment: must have either key or keys.',
+    ],
+    ['x-a: b\n---\nsegments:\n- 7', '4: document 2 segments[0]: must be a mapping.'],
+    ['just text', '1: must be a mapping.'],
+    ['flags: &a [*a]', '1: flags[0]: must be a mapping.'],
+    [
+      'segments:\n- {key: s, matchType: ANY_MATCH_TYPE}',
+      '2: segments[0].matchType: is not defined (did you mean match_type?).',
+    ],
+    [
+      'flags:\n- key: [a]\n  enabeld: true\n  rollouts:\n  - threshold: {percentage: {}, value: 1}\n  variants: 7\nsegments: x\n',
+      '3: flags[0].enabeld: is not defined (did you mean enabled?).',
+      '2: flags[0].key: must be text.',
+      '6: flags[0].variants: must be a list.',
+      '5: flags[0].rollouts[0].threshold.percentage: must be a number.',
+      '5: flags[0].rollouts[0].threshold.value: must be true or false.',
+      '7: segments: must be a list.',
+    ],
   ]
-  for (const [yaml, said] of cases) t.throws(() => documentsIn(yaml, () => {}), { message: said, exit: 2 }, yaml)
-  const unknown: string[] = []
-  documentsIn('flags:\n- {key: a, colour: red}', (path) => void unknown.push(path))
-  t.strictSame(unknown, ['flags[0].colour'])
+  for (const [yaml, ...wrong] of cases)
+    t.strictSame(
+      reported(yaml).wrong,
+      wrong.map((each) => `f.yml:${each}`),
+      yaml,
+    )
+  t.match(reported('flags:\n- &a\n  <<: *a').wrong, [/^f\.yml:3: flags\[0\]\.<<[^ ]+: is merged into itself\.$/])
+  t.match(reported('flags:\n- metadata: &a {b: *a}').wrong, [
+    /^f\.yml:2: flags\[0\]\.metadata[^ ]+: contains itself\.$/,
+  ])
+  t.match(reported('flags: [').wrong, [/^f\.yml:1: is not valid YAML/])
+  t.match(reported('a: b\nc: "').wrong, [/^f\.yml:2: is not valid YAML/])
+  t.strictSame(reported('flags:\n- {key: a, colour: red}'), { wrong: [], ignored: ['f.yml:2: flags[0].colour'] })
 })
 
 await t.test('an import refuses hostile documents at once', async (t) => {
@@ -237,7 +274,7 @@ await t.test('an import refuses hostile documents at once', async (t) => {
     let refused: unknown
     const blocks = blocksRun(() => {
       try {
-        documentsIn(yaml, () => {})
+        documentsIn('f.yml', yaml, { unknown: () => {}, wrong: refuse })
       } catch (error) {
         refused = error
       }

@@ -111,102 +111,129 @@ await t.test('an import reports all problems before its first write', async (t) 
   const service = await startService(t)
   await service.request('POST', `${N}/default/segments`, { key: 'there', name: 'There' })
   await service.request('POST', `${N}/default/flags`, { key: 'taken', name: 'Taken' })
-  const cases: readonly (readonly [number, string, string])[] = [
-    [6, 'flags: [{key: taken, name: x}]', 'flags[0]: flag "default/taken" is not unique'],
-    [6, 'segments: [{key: there, name: x}]', 'segments[0]: segment "default/there" is not unique'],
-    [6, 'flags: [{key: f, name: x}, {key: f, name: x}]', 'flags[1]: flag "default/f" is not unique'],
+  /** Exit code, document, and its problems without file and line. */
+  const cases: readonly (readonly [number, string, ...string[]])[] = [
+    [6, 'flags: [{key: taken, name: x}]', 'flags[0].key: flag "default/taken" is not unique'],
+    [6, 'segments: [{key: there, name: x}]', 'segments[0].key: segment "default/there" is not unique'],
+    [
+      6,
+      'flags: [{key: taken, enabled: true, type: ODD}]',
+      'flags[0].key: flag "default/taken" is not unique',
+      'flags[0].name: must not be empty',
+      'flags[0].type: unknown value "ODD"; allowed: VARIANT_FLAG_TYPE, BOOLEAN_FLAG_TYPE',
+    ],
+    [6, 'flags: [{key: f, name: x}, {key: f, name: x}]', 'flags[1].key: flag "default/f" is not unique'],
     [
       6,
       'flags: [{key: f, name: x, variants: [{key: v}, {key: v}]}]',
-      'flags[0].variants[1]: variant "v" is not unique for flag "default/f"',
+      'flags[0].variants[1].key: variant "v" is not unique for flag "default/f"',
     ],
     [
       4,
-      'flags: [{key: f, name: x, rules: [{segment: nope}]}]',
-      'flags[0].rules[0]: flag "default/f" or segment "default/nope" not found',
+      'flags: [{key: f, name: x, rules: [{segment: {keys: [no, there, never]}}], rollouts: [{segment: {key: nope}}]}]',
+      'flags[0].rules[0].segment: segment "default/no" not found',
+      'flags[0].rules[0].segment: segment "default/never" not found',
+      'flags[0].rollouts[0].segment: segment "default/nope" not found',
     ],
     [
       4,
-      'flags: [{key: f, name: x, rules: [{segment: {keys: [there, no]}}]}]',
-      'flag "default/f" or segment "default/no" not found',
-    ],
-    [
-      4,
-      'flags: [{key: f, name: x, rules: [{segment: there, distributions: [{variant: v, rollout: 1}]}]}]',
-      'flags[0].rules[0].distributions[0]: variant "v", rule "1", flag "f" in namespace "default" not found',
-    ],
-    [
-      4,
-      'flags: [{key: f, name: x, rollouts: [{segment: {key: nope}}]}]',
-      'flags[0].rollouts[0]: flag "default/f or segment nope" not found',
+      'flags: [{key: f, name: x, rules: [{segment: there, distributions: [{variant: v, rollout: 101}]}]}]',
+      'flags[0].rules[0].distributions[0].variant: variant "v" of flag "default/f" not found',
+      "flags[0].rules[0].distributions[0].rollout: must be less than or equal to '100'",
     ],
     [
       4,
       'namespace: other\nflags: [{key: f, name: x, rules: [{segment: there}]}]',
-      'flag "other/f" or segment "other/there" not found',
+      'flags[0].rules[0].segment: segment "other/there" not found',
     ],
-    [1, 'flags: [{key: "a b", name: x}]', 'flags[0]: invalid field key: contains invalid characters'],
-    [1, 'flags: [{key: f}]', 'flags[0]: invalid field name: must not be empty'],
-    [1, 'flags: [{key: f, name: x, type: ODD}]', 'flags[0]: invalid field type: unknown value "ODD"'],
-    [1, 'flags: [{key: f, name: x, metadata: 1}]', 'flags[0]: request body is not valid: metadata must be an object'],
+    [1, 'flags: [{key: "a b", name: x}]', 'flags[0].key: contains invalid characters'],
     [
       1,
-      'flags: [{key: f, name: x, rules: [{}]}]',
-      'flags[0].rules[0]: invalid field segmentKey or segmentKeys: must not be empty',
+      'flags: [{metadata: {a: [9007199254740993]}}]',
+      'flags[0].key: must not be empty',
+      'flags[0].name: must not be empty',
+      'flags[0].metadata.a[0]: must be an integer of at most 9007199254740991, or text',
+    ],
+    [1, 'flags: [{key: f, name: x, metadata: 1}]', 'flags[0].metadata: must be an object'],
+    [
+      1,
+      'flags: [{key: f, name: x, rules: [{}, {segment: {keys: [there], operator: XOR}}]}]',
+      'flags[0].rules[0].segment: must not be empty',
+      'flags[0].rules[1].segment.operator: unknown value "XOR"; allowed: OR_SEGMENT_OPERATOR, AND_SEGMENT_OPERATOR',
     ],
     [
       1,
       'flags: [{key: f, name: x, rules: [{segment: there, rank: 2}, {segment: there}]}]',
-      'flags[0].rules[1]: rank number: 2 already exists',
+      'flags[0].rules[1].rank: rank number: 2 already exists',
     ],
     [
       1,
       'flags: [{key: f, name: x, rules: [{segment: there, rank: -1}]}]',
-      'flags[0].rules[0]: invalid field rank: must be greater than 0',
+      'flags[0].rules[0].rank: must be greater than 0',
     ],
-    [1, 'flags: [{key: f, name: x, rollouts: [{description: d}]}]', 'flags[0].rollouts[0]: rollout rule is missing'],
+    [
+      1,
+      'flags: [{key: f, name: x, rollouts: [{description: d}, {segment: {key: there}, threshold: {percentage: 1}}]}]',
+      'flags[0].rollouts[0]: must have segment or threshold',
+      'flags[0].rollouts[1]: only one of segment or threshold can be present',
+    ],
     [
       1,
       'flags: [{key: f, name: x, rollouts: [{threshold: {percentage: 101}}]}]',
-      'threshold.percentage: must be within range [0, 100]',
+      'flags[0].rollouts[0].threshold.percentage: must be within range [0, 100]',
     ],
     [
       1,
       'flags: [{key: f, name: x, variants: [{key: a, default: true}, {key: b, default: true}]}]',
-      'at most one default variant',
+      'flags[0].variants[1].default: a flag has at most one default variant',
     ],
     [
       1,
       'flags: [{key: f, name: x, variants: [{key: v}], rules: [{segment: there, distributions: [{variant: v, rollout: 60}, {variant: v, rollout: 60}]}]}]',
-      'flags[0].rules[0]: invalid field rollout: distributions of a rule must not exceed 100 in total',
+      'flags[0].rules[0].distributions: must not exceed 100 in total',
     ],
     [
       1,
-      'segments: [{key: s, name: x, constraints: [{type: STRING_COMPARISON_TYPE, property: p, operator: lt, value: a}]}]',
-      'segments[0].constraints[0]: constraint operator "lt" is not valid for type string',
+      'segments: [{key: s, name: x, match_type: SOME, constraints: [{type: STRING_COMPARISON_TYPE, property: p, operator: lt, value: a}, {type: ODD}]}]',
+      'segments[0].match_type: unknown value "SOME"; allowed: ALL_MATCH_TYPE, ANY_MATCH_TYPE',
+      'segments[0].constraints[0].operator: constraint operator "lt" is not valid for type string; allowed: eq, neq, empty, notempty, prefix, suffix, isoneof, isnotoneof, contains, notcontains',
+      'segments[0].constraints[1].type: unknown value "ODD"; allowed: STRING_COMPARISON_TYPE, NUMBER_COMPARISON_TYPE, BOOLEAN_COMPARISON_TYPE, DATETIME_COMPARISON_TYPE, ENTITY_ID_COMPARISON_TYPE',
+      'segments[0].constraints[1].property: must not be empty',
+      'segments[0].constraints[1].operator: must not be empty',
     ],
-    [1, 'namespace: a/b', 'invalid field key: contains invalid characters'],
-    [2, 'version: 2.0', 'unsupported version: 2.0'],
-    [2, 'flags: [', 'is not valid YAML'],
+    [1, 'namespace: a/b', 'namespace: contains invalid characters'],
+    [
+      2,
+      'flags: [{key: [x], name: "", enabled: maybe}]',
+      'flags[0].key: must be text.',
+      'flags[0].enabled: must be true or false.',
+      'flags[0].name: must not be empty',
+    ],
+    [2, 'version: 2.0', 'version: unsupported version: 2.0; allowed: 1.0 to 1.6'],
   ]
   const { headers } = await service.request('PUT', `${N}/default`, {
     name: 'Default',
     description: 'Default namespace',
   })
-  for (const [exit, yaml, message] of cases) {
-    const ran = await inside(service, 'import', file(`segments: [{key: fresh, name: F}]\n---\n${yaml}\n`))
+  for (const [exit, yaml, ...problems] of cases) {
+    const given = file(`segments: [{key: fresh, name: F}]\n---\n${yaml}\n`)
+    const ran = await inside(service, 'import', given)
     t.equal(ran.exit, exit, yaml)
-    t.match(ran.err, exit === 2 ? message : /Nothing is written/)
-    t.match(
-      ran.err,
-      message.replace(/^flags|^segments|^invalid/, (word) => (word === 'invalid' ? word : `document 2 ${word}`)),
-      yaml,
-    )
+    const line = 3 + yaml.split('\n').length - 1
+    const lines = ran.err.replace(/^error: /, '').split('\n')
+    const wanted = problems.map((problem) => `${given}:${line}: document 2 ${problem}`)
+    t.strictSame(lines.slice(0, wanted.length + 1), [...wanted, 'Nothing is written.'], yaml)
   }
   const several = await inside(service, 'import', file('flags: [{key: taken, name: x}, {key: "!", name: x}]'))
-  t.match(several.err, /flags\[0\]: .*is not unique\nflags\[1\]: invalid field key[^]*--skip-existing/)
+  t.match(several.err, /:1: flags\[0\]\.key: .*is not unique\n.*:1: flags\[1\]\.key: contains[^]*--skip-existing/)
   const after = await service.request('PUT', `${N}/default`, { name: 'Default', description: 'Default namespace' })
   t.equal(after.headers['event-position'], headers['event-position'], 'the log is as long as before')
+
+  const own = await inside(service, 'import', file('flags: [{key: f, name: x}, {key: f, name: x}]'))
+  t.notMatch(own.err, /--skip-existing/, 'no option helps against a key that the document has twice')
+  const both = [file('flags: [{key: [a]}]'), file('\nflags: [')]
+  const unread = await inside({ url: 'http://127.0.0.1:1', token: 'x' }, 'import', ...both)
+  t.match([unread.exit, unread.err], [2, /0?\.yml:1: flags\[0\]\.key: must be text\.\n.*\.yml:2: is not valid YAML/])
 
   t.equal((await inside(service, 'import')).exit, 2)
   t.equal((await inside(service, 'import', file(''), '--stdin')).exit, 2)
@@ -214,7 +241,7 @@ await t.test('an import reports all problems before its first write', async (t) 
   t.match(await inside(service, 'import', file(Buffer.from([0x66, 0xff]))), { exit: 2, err: /is not UTF-8/ })
   t.match(await inside(service, 'import', file('flags: [{key: taken, colour: red}]'), '--skip-existing'), {
     exit: 0,
-    err: /warning: flags\[0\]\.colour is not defined[^]*1 skipped/,
+    err: /warning: .*\.yml:1: flags\[0\]\.colour is not defined[^]*1 skipped/,
   })
 })
 
@@ -302,7 +329,7 @@ await t.test('an import writes only what the token may write', async (t) => {
   const readOnly = await startService(t, { 'storage.read_only': 'true' })
   t.match(await inside(readOnly, 'import', file('flags: [{key: f, name: F}]')), {
     exit: 1,
-    err: /flags\[0\]: .*read-only/,
+    err: /:1: flags\[0\]: .*read-only/,
   })
 })
 

@@ -16,13 +16,12 @@ type Keyed<I> = Omit<GivenTo<I>, 'key'> & { readonly key: string | undefined }
 type BySegments<T> = Omit<Fields<T>, 'segmentKey'>
 type Ways = ReadBy<typeof newRollout>
 
+/** Location of a part, and of its member with a name of the document. */
+type Located = { readonly path: string; readonly at: (member: string) => string }
 /** A part of a document: its location, and the body of the request that creates it. */
-export type DocumentPart<B = object> = { readonly path: string; readonly body: B }
+export type DocumentPart<B = object> = Located & { readonly body: B }
 
-export type Share = { readonly path: string; readonly variant: string } & Omit<
-  GivenTo<typeof distributionBody>,
-  'variantId'
->
+export type Share = Located & { readonly variant: string } & Omit<GivenTo<typeof distributionBody>, 'variantId'>
 export type RulePart = DocumentPart<Omit<BySegments<ReadBy<typeof newRule>>, 'rank'>> & {
   readonly segments: readonly string[]
   readonly rank: unknown

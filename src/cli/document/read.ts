@@ -1,6 +1,5 @@
 import { didYouMean } from '../../config/did-you-mean.ts'
 import type { constraintBody } from '../../contract/flags/constraint.ts'
-import { parseExactly } from '../../exact-json.ts'
 import { membersOf as namesOf } from './members.ts'
 import type {
   Document,
@@ -14,165 +13,183 @@ import type {
   Share,
   VariantPart,
 } from './parts.ts'
-import { type Source, sourcesIn, wrong } from './source.ts'
-import { isList, isMapping, items, json, jsonSource, members as membersOf, present, text, written } from './value.ts'
-
-/** Called for each field that no version of the document defines. */
-type Unknown = (path: string, name: string) => void
+import { type Members, type Problems, partsOf, type Reader, readerOf } from './reader.ts'
+import { placeOf, type Source, sourcesIn, wrong } from './source.ts'
+import { isMapping, present, written } from './value.ts'
 
 /** Versions that are read: 1.0 to 1.6, of which 1.5 and 1.6 mean the same as 1.4. */
 const VERSION = /^v?1(?:\.[0-6])?$/
 
-const plain = (source: Source | undefined): unknown => (present(source) ? parseExactly(json(source!)) : undefined)
+/** Location of a part and of its members; that of an absent member is the part with the name of the member. */
+const located = (source: Source, members: Members) => ({
+  path: placeOf(source),
+  at: (member: string): string => {
+    const [name = '', ...rest] = member.split(/(?=[.[])/)
+    const given = members[name]
+    const place = given ? placeOf(given) : member === '' ? placeOf(source) : `${placeOf(source)}.${name}`
+    return place + rest.join('')
+  },
+})
 
-const truth = (source: Source | undefined): boolean => {
-  const value = plain(source) ?? false
-  return typeof value === 'boolean' ? value : wrong(source!.path, 'must be true or false.')
-}
-
-/** A number, or a text that the validation rules of the service will reject. */
-const amount = (source: Source | undefined): unknown => {
-  const value = plain(source)
-  return value === undefined || ['number', 'bigint', 'string'].includes(typeof value)
-    ? value
-    : wrong(source!.path, 'must be a number.')
-}
-
-const namespacePart = (source: Source | undefined, path: string, unknown: Unknown): NamespacePart => {
+const namespacePart = (source: Source | undefined, whole: Source, on: Reader): NamespacePart => {
   const given = present(source)
-  if (!given || !isMapping(given)) {
-    const key = text(given) || 'default'
-    return { path, body: { key, name: key, description: '' }, stated: false }
+  const members = given && isMapping(given) ? on.members(given, namesOf('namespace')) : undefined
+  if (!members) {
+    const key = on.text(given) || 'default'
+    const place = located(given ?? whole, {})
+    return { ...place, at: () => place.path, body: { key, name: key, description: '' }, stated: false }
   }
-  const { key: named, name, description } = membersOf(given, namesOf('namespace'), unknown)
-  const key = text(named) || 'default'
-  const body = { key, name: text(name) || key, description: text(description) ?? '' }
-  return { path: given.path, body, stated: present(name) !== undefined }
+  const key = on.text(members['key']) || 'default'
+  const body = { key, name: on.text(members['name']) || key, description: on.text(members['description']) ?? '' }
+  return { ...located(given!, members), body, stated: present(members['name']) !== undefined }
 }
 
 /** Segments given by one key as text, by `key`, or by `keys` with `operator`. */
-const bySegments = (source: Source, unknown: Unknown) => {
-  if (!isMapping(source)) return { segments: [text(source) ?? ''], segmentOperator: undefined, value: undefined }
-  const { key, keys, operator, value } = membersOf(source, namesOf('rolloutSegment'), unknown)
-  const several = items(keys).map((key) => text(key) ?? '')
-  const one = text(key)
-  if (one !== undefined && several.length > 0) wrong(source.path, 'must have either key or keys.')
+const bySegments = (source: Source, on: Reader) => {
+  if (!isMapping(source)) return { segments: [on.text(source) ?? ''], segmentOperator: undefined, value: undefined }
+  const { key, keys, operator, value } = on.members(source, namesOf('rolloutSegment')) ?? {}
+  const several = on.items(keys).map((key) => on.text(key) ?? '')
+  const one = on.text(key)
+  if (one !== undefined && several.length > 0)
+    on.attempt(() => wrong(source, 'must have either key or keys.'), undefined)
   return {
     segments: one === undefined ? several : [one],
-    segmentOperator: text(operator),
-    value: present(value) && truth(value),
+    segmentOperator: on.text(operator),
+    value: present(value) && on.truth(value),
   }
 }
 
-const rulePart = (source: Source, unknown: Unknown): RulePart => {
-  const { segment, rank, distributions } = membersOf(source, namesOf('rule'), unknown)
-  const given = present(segment)
-  const { segments, segmentOperator, value } = given ? bySegments(given, unknown) : { segments: [] }
-  if (value !== undefined) unknown(`${given!.path}.value`, 'value')
-  const shares = items(distributions).map((item): Share => {
-    const { variant, rollout } = membersOf(item, namesOf('distribution'), unknown)
-    return { path: item.path, variant: text(variant) ?? '', rollout: amount(rollout) }
-  })
-  return { path: source.path, segments, rank: amount(rank), shares, body: { segmentKeys: segments, segmentOperator } }
+const sharePart = (source: Source, on: Reader): Share | undefined => {
+  const members = on.members(source, namesOf('distribution'))
+  if (!members) return undefined
+  const { variant, rollout } = members
+  return { ...located(source, members), variant: on.text(variant) ?? '', rollout: on.amount(rollout) }
 }
 
-const rolloutPart = (source: Source, unknown: Unknown): RolloutPart => {
-  const { description, segment, threshold } = membersOf(source, namesOf('rollout'), unknown)
+const rulePart = (source: Source, on: Reader): RulePart | undefined => {
+  const members = on.members(source, namesOf('rule'))
+  if (!members) return undefined
+  const { segment, rank, distributions } = members
+  const given = present(segment)
+  const { segments, segmentOperator, value } = given ? bySegments(given, on) : { segments: [] }
+  if (value !== undefined) on.unknown({ ...given!, path: `${given!.path}.value` })
+  const shares = partsOf(on, distributions, sharePart)
+  const body = { segmentKeys: segments, segmentOperator }
+  return { ...located(source, members), segments, rank: on.amount(rank), shares, body }
+}
+
+const rolloutPart = (source: Source, on: Reader): RolloutPart | undefined => {
+  const members = on.members(source, namesOf('rollout'))
+  if (!members) return undefined
+  const { description, segment, threshold } = members
   const [by, share] = [present(segment), present(threshold)]
-  const named = by && bySegments(by, unknown)
-  const { percentage, value } = share ? membersOf(share, namesOf('rolloutThreshold'), unknown) : {}
+  const named = by && bySegments(by, on)
+  const { percentage, value } = (share && on.members(share, namesOf('rolloutThreshold'))) ?? {}
   const body = {
-    description: text(description),
+    description: on.text(description),
     segment: named && {
       segmentKeys: named.segments,
       segmentOperator: named.segmentOperator,
       value: named.value,
     },
-    threshold: share && { percentage: amount(percentage), value: truth(value) },
+    threshold: share && { percentage: on.amount(percentage), value: on.truth(value) },
   }
-  return { path: source.path, segments: named?.segments ?? [], body }
+  return { ...located(source, members), segments: named?.segments ?? [], body }
 }
 
-const variantPart = (source: Source, unknown: Unknown): VariantPart => {
-  const { key, name, description, attachment, ...rest } = membersOf(source, ['default', ...namesOf('variant')], unknown)
+const variantPart = (source: Source, on: Reader): VariantPart | undefined => {
+  const members = on.members(source, ['default', ...namesOf('variant')])
+  if (!members) return undefined
+  const { key, name, description, attachment, ...rest } = members
   const given = written(attachment)
   const body = {
-    key: text(key),
-    name: text(name),
-    description: text(description),
-    attachment: given && jsonSource(given),
+    key: on.text(key),
+    name: on.text(name),
+    description: on.text(description),
+    attachment: given && on.json(given),
   }
-  return { path: source.path, body, byDefault: truth(rest.default) }
+  return { ...located(source, members), body, byDefault: on.truth(rest.default) }
 }
 
-const flagPart = (source: Source, unknown: Unknown): FlagPart => {
-  const { key, name, type, description, enabled, metadata, variants, rules, rollouts } = membersOf(
-    source,
-    [...namesOf('flag'), 'rules', 'rollouts'],
-    unknown,
-  )
+const flagPart = (source: Source, on: Reader): FlagPart | undefined => {
+  const members = on.members(source, [...namesOf('flag'), 'rules', 'rollouts'])
+  if (!members) return undefined
+  const { key, name, type, description, enabled, metadata, variants, rules, rollouts } = members
   return {
-    path: source.path,
+    ...located(source, members),
     body: {
-      key: text(key),
-      name: text(name),
-      type: text(type),
-      description: text(description),
-      enabled: truth(enabled),
-      metadata: plain(metadata),
+      key: on.text(key),
+      name: on.text(name),
+      type: on.text(type),
+      description: on.text(description),
+      enabled: on.truth(enabled),
+      metadata: on.plain(metadata),
     },
-    variants: items(variants).map((item) => variantPart(item, unknown)),
-    rules: items(rules).map((item) => rulePart(item, unknown)),
-    rollouts: items(rollouts).map((item) => rolloutPart(item, unknown)),
+    variants: partsOf(on, variants, variantPart),
+    rules: partsOf(on, rules, rulePart),
+    rollouts: partsOf(on, rollouts, rolloutPart),
   }
 }
 
-/** Value of a constraint. A YAML list becomes JSON: of texts, or of numbers for a number constraint. */
-const valueOf = (source: Source | undefined, type: string | undefined): string | undefined => {
-  const given = present(source)
-  if (!given || !isList(given)) return text(given)
-  if (type === 'NUMBER_COMPARISON_TYPE') return json(given)
-  return JSON.stringify(items(given).map((item) => text(item) ?? ''))
-}
+type ConstraintPart = DocumentPart<GivenTo<typeof constraintBody>>
 
-const segmentPart = (source: Source, unknown: Unknown): SegmentPart => {
-  const { constraints, ...given } = membersOf(source, namesOf('segment'), unknown)
+const constraintPart = (source: Source, on: Reader): ConstraintPart | undefined => {
+  const members = on.members(source, namesOf('constraint'))
+  if (!members) return undefined
+  const { type, property, operator, value, description } = members
+  const kind = on.text(type)
   const body = {
-    key: text(given.key),
-    name: text(given.name),
-    description: text(given.description),
-    matchType: text(given.match_type),
+    type: kind,
+    property: on.text(property),
+    operator: on.text(operator),
+    value: on.valueOrList(value, kind === 'NUMBER_COMPARISON_TYPE'),
+    description: on.text(description),
   }
-  const parts = items(constraints).map((item): DocumentPart<GivenTo<typeof constraintBody>> => {
-    const { type, property, operator, value, description } = membersOf(item, namesOf('constraint'), unknown)
-    const body = {
-      type: text(type),
-      property: text(property),
-      operator: text(operator),
-      value: valueOf(value, text(type)),
-      description: text(description),
-    }
-    return { path: item.path, body }
-  })
-  return { path: source.path, body, constraints: parts }
+  return { ...located(source, members), body }
+}
+
+const segmentPart = (source: Source, on: Reader): SegmentPart | undefined => {
+  const members = on.members(source, namesOf('segment'))
+  if (!members) return undefined
+  const { key, name, description, match_type, constraints } = members
+  const body = {
+    key: on.text(key),
+    name: on.text(name),
+    description: on.text(description),
+    matchType: on.text(match_type),
+  }
+  return { ...located(source, members), body, constraints: partsOf(on, constraints, constraintPart) }
 }
 
 const TOP = ['version', 'namespace', 'flags', 'segments'] as const
 
-/** Refuses a member at the top of a document, because its content would get lost. Names for anchors begin with `x-`. */
-const unread: Unknown = (path, name) => {
-  if (!/^(?:x-|\.)/.test(name)) wrong(path, `is not read. A document has ${TOP.join(', ')}${didYouMean(name, TOP)}.`)
+/**
+ * Refuses a member at the top of a document, because its content would be lost. Names of parts that only anchors use
+ * begin with `x-` or `.`.
+ */
+const unread = (member: Source, name: string): void => {
+  if (/^(?:x-|\.)/.test(name)) return
+  wrong(member, `is not read. A document has ${TOP.join(', ')}${didYouMean(name, TOP)}.`)
 }
 
-/** Reads the documents of a text in any format of api.md §13. Fails with the location of the first invalid part. */
-export const documentsIn = (content: string, unknown: Unknown): readonly Document[] =>
-  sourcesIn(content).map((source) => {
-    const { version, namespace, flags, segments } = membersOf(source, TOP, unread)
-    const given = text(version) ?? '1.4'
-    if (!VERSION.test(given)) wrong(source.path, `unsupported version: ${given}`)
-    return {
-      namespace: namespacePart(namespace, source.path, unknown),
-      flags: items(flags).map((item) => flagPart(item, unknown)),
-      segments: items(segments).map((item) => segmentPart(item, unknown)),
-    }
-  })
+/** Reads the documents of a file in any format of api.md §13. Reports all parts that cannot be read, with their place. */
+export const documentsIn = (file: string, content: string, problems: Problems): readonly Document[] => {
+  const on = readerOf(problems)
+  return on
+    .attempt(() => sourcesIn(file, content), [])
+    .flatMap((source): readonly Document[] => {
+      const members = on.members(source, TOP, unread)
+      if (!members) return []
+      const { version, namespace, flags, segments } = members
+      const given = on.text(version) ?? '1.4'
+      if (!VERSION.test(given))
+        on.attempt(() => wrong(version!, `unsupported version: ${given}; allowed: 1.0 to 1.6`), undefined)
+      return [
+        {
+          namespace: namespacePart(namespace, source, on),
+          flags: partsOf(on, flags, flagPart),
+          segments: partsOf(on, segments, segmentPart),
+        },
+      ]
+    })
+}

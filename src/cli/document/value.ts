@@ -1,39 +1,48 @@
 import { isAlias, isMap, isScalar, isSeq, Scalar } from 'yaml'
 import { isJson } from './inline.ts'
-import { MAX_DEPTH, type Source, wrong } from './source.ts'
+import { lineOf, MAX_DEPTH, type Source, wrong } from './source.ts'
 
-const settled = ({ node, within, path }: Source): unknown => {
+const settled = (source: Source): unknown => {
+  const { node, within } = source
   if (!isAlias(node)) return node
-  return within.targets.get(node) ?? wrong(path, `the document has no anchor &${node.source} before this alias.`)
+  return within.targets.get(node) ?? wrong(source, `the document has no anchor &${node.source} before this alias.`)
 }
 
 const under = (path: string, name: string) =>
   path === '' || /document \d+$/.test(path) ? `${path} ${name}`.trim() : `${path}.${name}`
 
-const nameOf = ({ path, within }: Source, key: unknown): string => {
-  if (!isScalar(key)) return wrong(path, 'has a key that is not text.')
+const nameOf = (source: Source, key: unknown): string => {
+  const { within } = source
+  if (!isScalar(key)) return wrong(source, 'has a key that is not text.')
   return typeof key.value === 'string' ? within.light.restore(key.value) : (key.source ?? '')
 }
 
-/** Fields of a mapping, including those merged by `<<`. Refuses duplicate names. */
-const membersOf = (source: Source, depth = 0): ReadonlyMap<string, Source> => {
+/** Called for a name that a mapping has a second time. */
+type Twice = (member: Source, first: Source) => void
+/** Refuses a repeated name. */
+export const refuseTwice: Twice = (member, first) =>
+  wrong(member, `is given twice; the first is in line ${lineOf(first)}.`)
+
+/** Fields of a mapping, including those merged by `<<`. Of a repeated name the first counts. */
+const membersOf = (source: Source, twice = refuseTwice, depth = 0): ReadonlyMap<string, Source> => {
   const { within, path } = source
   const map = settled(source)
-  if (!isMap(map)) return wrong(path, 'must be a mapping.')
-  if (depth > MAX_DEPTH) wrong(path, 'is merged into itself.')
+  if (!isMap(map)) return wrong(source, 'must be a mapping.')
+  if (depth > MAX_DEPTH) wrong(source, 'is merged into itself.')
   const [own, merged] = [new Map<string, Source>(), new Map<string, Source>()]
   for (const { key, value } of map.items) {
     within.use(1)
     const name = nameOf(source, key)
+    const member = { node: value, within, path: under(path, name), mark: key }
+    const first = own.get(name)
     if (name === '<<' && isScalar(key) && key.type === Scalar.PLAIN) {
-      const from = { node: value, within, path: under(path, name) }
-      const list = settled(from)
+      const list = settled(member)
       for (const node of isSeq(list) ? list.items : [value]) {
-        for (const [name, member] of membersOf({ ...from, node }, depth + 1))
-          if (!merged.has(name)) merged.set(name, member)
+        for (const [name, inner] of membersOf({ ...member, node }, twice, depth + 1))
+          if (!merged.has(name)) merged.set(name, inner)
       }
-    } else if (own.has(name)) wrong(path, `has ${name} twice.`)
-    else own.set(name, { node: value, within, path: under(path, name) })
+    } else if (first) twice(member, first)
+    else own.set(name, member)
   }
   return new Map([...merged, ...own])
 }
@@ -55,13 +64,14 @@ export const written = (source: Source | undefined): Source | undefined => {
 export const members = <K extends string>(
   source: Source,
   names: readonly K[],
-  unknown: (path: string, name: string) => void,
+  unknown: (member: Source, name: string) => void,
+  twice?: Twice,
 ): { readonly [name in K]?: Source } => {
   const found: { [name in K]?: Source } = {}
   const known = new Map<string, K>(names.map((name) => [name, name]))
-  for (const [name, member] of membersOf(source)) {
+  for (const [name, member] of membersOf(source, twice)) {
     const wanted = known.get(name)
-    if (wanted === undefined) unknown(member.path, name)
+    if (wanted === undefined) unknown(member, name)
     else found[wanted] = member
   }
   return found
@@ -73,9 +83,11 @@ export const items = (source: Source | undefined): readonly Source[] => {
   if (!given) return []
   const { within, path } = given
   const list = settled(given)
-  if (!isSeq(list)) return wrong(path, 'must be a list.')
+  if (!isSeq(list)) return wrong(given, 'must be a list.')
   within.use(list.items.length)
-  return list.items.map((node, n) => ({ node, within, path: `${path}[${n}]` }))
+  return list.items.map((node, n) => {
+    return { node, within, path: `${path}[${n}]`, mark: node ?? given.mark }
+  })
 }
 
 /** Returns true for a mapping. */
@@ -88,9 +100,9 @@ export const isList = (source: Source): boolean => isSeq(settled(source))
 export const text = (source: Source | undefined): string | undefined => {
   const given = present(source)
   if (!given) return undefined
-  const { within, path } = given
+  const { within } = given
   const node = settled(given)
-  if (!isScalar(node)) return wrong(path, 'must be text.')
+  if (!isScalar(node)) return wrong(given, 'must be text.')
   const read = within.light.restore(typeof node.value === 'string' ? node.value : (node.source ?? ''))
   within.use(read.length)
   return read
@@ -98,7 +110,8 @@ export const text = (source: Source | undefined): string | undefined => {
 
 const NUMERAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-const scalarJson = ({ value, source = '', type }: Scalar, { path, within }: Source): string => {
+const scalarJson = ({ value, source = '', type }: Scalar, at: Source): string => {
+  const { within } = at
   if (type === Scalar.PLAIN) {
     const inline = within.light.jsonOf(source)
     if (inline !== undefined) return inline
@@ -107,15 +120,15 @@ const scalarJson = ({ value, source = '', type }: Scalar, { path, within }: Sour
   if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'number' && NUMERAL.test(source)) return source
   if (typeof value === 'number')
-    return Number.isFinite(value) ? JSON.stringify(value) : wrong(path, `${source} cannot be represented in JSON.`)
+    return Number.isFinite(value) ? JSON.stringify(value) : wrong(at, `${source} cannot be represented in JSON.`)
   return typeof value === 'bigint' ? String(value) : JSON.stringify(source)
 }
 
 /** Value as compact JSON. Numbers keep the notation of the source. */
 export const json = (source: Source, depth = 0): string => {
-  const { within, path } = source
+  const { within } = source
   const node = settled(source)
-  if (depth > MAX_DEPTH) wrong(path, 'contains itself.')
+  if (depth > MAX_DEPTH) wrong(source, 'contains itself.')
   if (isMap(node)) {
     const parts = [...membersOf(source)].map(([name, member]) => `${JSON.stringify(name)}:${json(member, depth + 1)}`)
     return `{${parts.join(',')}}`

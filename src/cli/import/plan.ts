@@ -53,6 +53,25 @@ const existingKeys = async (client: Client, key: string): Promise<Keys & { reado
   }
 }
 
+/** Problems of the documents that show without the service. */
+export const problemsWithin = (documents: readonly Document[]): readonly Problem[] =>
+  [...grouped(documents)].flatMap(([key, { namespace, flags, segments }]) => [
+    ...problemsOf('namespace', namespace.at, namespace.body),
+    ...contentProblems(key, flags, segments, undefined),
+  ])
+
+const contentProblems = (
+  key: string,
+  flags: readonly FlagPart[],
+  segments: readonly SegmentPart[],
+  known: ReadonlySet<string> | undefined,
+): readonly Problem[] => [
+  ...twice(segments, (segment) => `segment "${key}/${segment}" is not unique`),
+  ...segments.flatMap(segmentProblems),
+  ...twice(flags, (flag) => `flag "${key}/${flag}" is not unique`),
+  ...flags.flatMap((flag) => flagProblems(flag, key, known)),
+]
+
 const nothing: Keys = { flags: [], segments: [] }
 
 /** Splits the parts into new ones and existing ones. */
@@ -67,7 +86,7 @@ const keysOf = (parts: readonly (FlagPart | SegmentPart)[]) => parts.map(({ body
 export const planned = async (client: Client, documents: readonly Document[], { skipExisting, drop }: PlanOptions) => {
   const [plans, problems]: [Plan[], Problem[]] = [[], []]
   for (const [key, { namespace, ...given }] of grouped(documents)) {
-    const unnamed = problemsOf('namespace', namespace.path, namespace.body)
+    const unnamed = problemsOf('namespace', namespace.at, namespace.body)
     problems.push(...unnamed)
     if (unnamed.length > 0) continue
 
@@ -76,14 +95,17 @@ export const planned = async (client: Client, documents: readonly Document[], { 
     const [flags, segments] = [sorted(given.flags, stay.flags), sorted(given.segments, stay.segments)]
     const known = new Set([...stay.segments, ...keysOf(given.segments)])
     const clash = (kind: string, old: readonly (FlagPart | SegmentPart)[]) =>
-      skipExisting ? [] : old.map(({ path, body }) => notUnique(path, `${kind} "${key}/${body.key}" is not unique`))
+      skipExisting
+        ? []
+        : old.map(({ at, body }): Problem => {
+            return { ...notUnique(at('key'), `${kind} "${key}/${body.key}" is not unique`), existing: true }
+          })
+    // An existing item that is skipped is not written, so its faults do not matter.
+    const checked = skipExisting ? { flags: flags.fresh, segments: segments.fresh } : given
     problems.push(
       ...clash('segment', segments.old),
-      ...twice(segments.fresh, (segment) => `segment "${key}/${segment}" is not unique`),
-      ...segments.fresh.flatMap(segmentProblems),
       ...clash('flag', flags.old),
-      ...twice(flags.fresh, (flag) => `flag "${key}/${flag}" is not unique`),
-      ...flags.fresh.flatMap((flag) => flagProblems(flag, key, known)),
+      ...contentProblems(key, checked.flags, checked.segments, known),
     )
     const { name, description } = namespace.body
     const named = !namespace.stated || skipExisting || (present?.name === name && present.description === description)

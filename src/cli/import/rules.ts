@@ -1,3 +1,4 @@
+import { comparisonTypes, flagTypes, matchTypes, segmentOperators } from '../../contract/enums.ts'
 import { constraintBody } from '../../contract/flags/constraint.ts'
 import { share } from '../../contract/flags/distribution.ts'
 import { newFlag } from '../../contract/flags/flag.ts'
@@ -7,50 +8,111 @@ import { segmentsGiven } from '../../contract/flags/rule-fields.ts'
 import { newSegment } from '../../contract/flags/segment.ts'
 import { variantBody } from '../../contract/flags/variant.ts'
 import { newNamespace } from '../../contract/namespace.ts'
-import { invalid, Refusal, refuse } from '../../errors.ts'
-import { checkConstraint } from '../../evaluation/operators.ts'
+import type { Fields } from '../../contract/readers/input.ts'
+import { invalid, Refusal } from '../../errors.ts'
+import { checkConstraint, operators } from '../../evaluation/operators.ts'
 
-/** A problem that prevents the import of a document. */
+/** A problem that prevents the import of a document. `existing`: the item is in the service already. */
 export type Problem = {
   readonly path: string
   readonly message: string
   readonly exit: 'failed' | 'conflict' | 'notFound'
+  readonly existing?: true
 }
 
 type Body = Readonly<Record<string, unknown>>
+/** Fields of a request, each checked by itself, and the check of all together. */
+type Check = { readonly fields: Fields; readonly whole?: ((body: Body) => unknown) | undefined }
+
+/** Member of a constraint that a message of `checkConstraint` is about. */
+const memberOf = (message: string): string =>
+  message.startsWith('constraint operator')
+    ? 'operator'
+    : message.startsWith('property')
+      ? 'property'
+      : message.startsWith('invalid constraint type')
+        ? 'type'
+        : 'value'
+
+const constraint = (body: Body): void => {
+  const read = constraintBody.read(body)
+  const found = checkConstraint(read)
+  if (found.kind === 'field') invalid(found.field, found.description)
+  if (found.kind !== 'refused') return
+  const member = memberOf(found.message)
+  const allowed =
+    member === 'operator' && read.type !== 'unknown' ? `; allowed: ${operators[read.type].join(', ')}` : ''
+  invalid(member, found.message + allowed)
+}
+
 const CHECKS = {
-  namespace: newNamespace.read,
-  flag: newFlag.read,
-  variant: variantBody.read,
-  segment: newSegment.read,
-  constraint: (body: Body) => {
-    const found = checkConstraint(constraintBody.read(body))
-    if (found.kind === 'field') invalid(found.field, found.description)
-    if (found.kind === 'refused') refuse('invalid_argument', found.message)
+  namespace: newNamespace,
+  flag: newFlag,
+  variant: variantBody,
+  segment: newSegment,
+  constraint: { fields: constraintBody.fields, whole: constraint },
+  rule: { fields: newRule.fields, whole: (body) => segmentsGiven(newRule.read(body)) },
+  distribution: { fields: { rollout: share } },
+  distributions: {
+    fields: {},
+    whole: ({ shares }) => {
+      const total = (shares as readonly Body[]).reduce((sum, each) => sum + share.read(each['rollout'], 'rollout'), 0)
+      if (total > 100.001) invalid('distributions', 'must not exceed 100 in total')
+    },
   },
-  rule: (body: Body) => segmentsGiven(newRule.read(body)),
-  distribution: ({ rollout }: Body) => share.read(rollout, 'rollout'),
-  distributions: (body: Body) => {
-    const total = (body['shares'] as readonly Body[]).reduce(
-      (sum, each) => sum + share.read(each['rollout'], 'rollout'),
-      0,
-    )
-    if (total > 100.001) invalid('rollout', 'distributions of a rule must not exceed 100 in total')
+  rollout: {
+    fields: newRollout.fields,
+    whole: (body) => rolloutPart(newRollout.read(body), () => invalid('', 'must have segment or threshold')),
   },
-  rollout: (body: Body) =>
-    rolloutPart(newRollout.read(body), () => refuse('invalid_argument', 'rollout rule is missing')),
-} as const satisfies Readonly<Record<string, (body: Body) => unknown>>
+} as const satisfies Readonly<Record<string, Check>>
+type Kind = keyof typeof CHECKS
+
+/** Words that a member of a document allows. */
+const WORDS: Readonly<Record<string, readonly string[]>> = {
+  'flag type': flagTypes.names,
+  'constraint type': comparisonTypes.names.filter((name) => name !== comparisonTypes.wire.unknown),
+  'segment match_type': matchTypes.names,
+  'rule segment.operator': segmentOperators.names,
+  'rollout segment.operator': segmentOperators.names,
+}
+
+/** Converts the name of a field of the API to the member of the document. */
+const documented = (field: string): string =>
+  field
+    .replace('segmentKey or segmentKeys', 'segment')
+    .replace(/^(?:segment\.)?segmentOperator/, 'segment.operator')
+    .replace(/^(?:segment\.)?segmentKeys?/, 'segment')
+    .replace(/^segment\.segment$/, 'segment')
+    .replace('matchType', 'match_type')
+    .replace(/^rule$/, '')
+
+const WRONG_TYPE = /^request body is not valid: (\S+) (.*)$/
+
+const problemOf = (kind: Kind, at: (member: string) => string, error: unknown): Problem => {
+  if (!(error instanceof Refusal)) throw error
+  const [, typed = '', expected = error.message] = WRONG_TYPE.exec(error.message) ?? []
+  const { field, description } = error.violation ?? { field: typed, description: expected }
+  const member = documented(field)
+  const allowed = WORDS[`${kind} ${member}`]
+  const hint = allowed && description.startsWith('unknown value') ? `; allowed: ${allowed.join(', ')}` : ''
+  return { path: at(member), message: description + hint, exit: 'failed' }
+}
 
 /**
- * Problems that the service would report for the body of a request (api.md §7.3). The checks use the field readers of
- * the service.
+ * Problems that the service would report for the body of a request (api.md §7.3), one for each invalid field, with the
+ * names and the places of the document. The checks use the field readers of the service.
  */
-export const problemsOf = (kind: keyof typeof CHECKS, path: string, body: object): readonly Problem[] => {
-  try {
-    CHECKS[kind]({ ...body })
-    return []
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    return [{ path, message: error.message, exit: 'failed' }]
+export const problemsOf = (kind: Kind, at: (member: string) => string, body: object): readonly Problem[] => {
+  const given = { ...body } as Body
+  const attempt = (check: () => unknown): readonly Problem[] => {
+    try {
+      check()
+      return []
+    } catch (error) {
+      return [problemOf(kind, at, error)]
+    }
   }
+  const { fields, whole }: Check = { whole: undefined, ...CHECKS[kind] }
+  const found = Object.entries(fields).flatMap(([name, field]) => attempt(() => field.read(given[name], name)))
+  return found.length > 0 || !whole ? found : attempt(() => whole(given))
 }

@@ -7,7 +7,7 @@ import type { CommandServices } from '../services.ts'
 import { progressBar } from '../terminal/progress.ts'
 import { confirm, escapeControl, type Terminal } from '../terminal/terminal.ts'
 import { refuseAll } from './check.ts'
-import { planned } from './plan.ts'
+import { planned, problemsWithin } from './plan.ts'
 import { type Rest, type Step, stepsOf, summary } from './write.ts'
 
 export type ImportOptions = TargetOptions & {
@@ -108,13 +108,18 @@ const run = async (files: readonly string[], options: ImportOptions, given: Comm
   const headers = reasonHeaders(options.reason)
   if (options.tokenFile === '-' && (stdin || files.includes('-')))
     fail('usage', 'Standard input cannot contain both the token and the document; give one of them in a file.')
-  const unknown = (path: string) =>
-    info(`warning: ${escapeControl(path)} is not defined in any document version and is ignored`)
+  const unknown = (place: string) =>
+    info(`warning: ${escapeControl(place)} is not defined in any document version and is ignored`)
+  const unread: string[] = []
+  const wrong = (message: string) => void unread.push(message)
   const texts = await textsOf(files, stdin, terminal)
-  const documents = texts.flatMap(({ text }) => documentsIn(text, quiet ? () => {} : unknown))
+  const documents = texts.flatMap(({ file, text }) =>
+    documentsIn(file, text, { unknown: quiet ? () => {} : unknown, wrong }),
+  )
+  if (unread.length > 0) refuseAll(unread, problemsWithin(documents))
   const client = await clientOf(options, given)
   const { plans, problems } = await planned(client, documents, { skipExisting, drop })
-  refuseAll(problems)
+  refuseAll([], problems)
 
   const steps = stepsOf(client, plans, headers)
   if (dryRun) {

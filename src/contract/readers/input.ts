@@ -52,7 +52,7 @@ const absenceOf = (name: string, { read }: Field<unknown>): { readonly value: un
  * Reader for a JSON object with fields in camelCase or snake_case. Messages use the declared name. Unknown fields are
  * ignored. `name` is its name in OpenAPI.
  */
-export const input = <F extends Fields>(fields: F, name?: string): Input<ReadOf<F>> => {
+export const input = <F extends Fields>(fields: F, name?: string): Input<ReadOf<F>> & { readonly fields: F } => {
   const members = Object.entries(fields).map(([name, field]) => {
     const absence = absenceOf(name, field)
     return { name, field, absence: absence?.value, refusesAbsence: absence === undefined }
@@ -76,6 +76,7 @@ export const input = <F extends Fields>(fields: F, name?: string): Input<ReadOf<
   }
 
   return {
+    fields,
     schema: schemaOf(fields, name),
     read: (raw, under) => {
       const read: Record<string, unknown> = { ...absent }
