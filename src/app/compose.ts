@@ -102,7 +102,7 @@ export const compose = async (
       await sweep?.close()
       await past.close()
       await service.refusals.close()
-      await service.uses.close()
+      await Promise.all([service.uses.close(), service.evaluations.close()])
       await service.historyReads.close()
       // A running job may wait for the views, so the log is followed until the queue is closed.
       await stores.queue.close()

@@ -8,8 +8,8 @@ import { idempotency } from '../http/idempotency.ts'
 import { pageTokens } from '../http/lists/paging.ts'
 import type { Service } from '../http/services/service.ts'
 import { cookieJar } from '../http/wire/cookies.ts'
+import { lastUses } from '../jobs/last-uses.ts'
 import { refusalHistory } from '../jobs/refusals.ts'
-import { tokenUses } from '../jobs/token-uses.ts'
 import { aboutOf } from './about.ts'
 import type { AsOfReader } from './as-of-thread/worker.ts'
 import { authServicesOf } from './auth/auth-services.ts'
@@ -28,6 +28,21 @@ export const freshOf =
   ({ lease, guard }: Pick<Core, 'lease' | 'guard'>) =>
   (): boolean =>
     (lease?.fresh() ?? true) && !guard?.suspicious()
+
+const lastUsesOf = ({ clock, onError, stores: { views } }: Core) => ({
+  uses: lastUses({
+    table: 'token-uses',
+    views,
+    clock,
+    onError: onError('the times at which tokens were last used cannot be stored'),
+  }),
+  evaluations: lastUses({
+    table: 'flag-uses',
+    views,
+    clock,
+    onError: onError('the times at which flags were last evaluated cannot be stored'),
+  }),
+})
 
 type Parts = Pick<Service, 'policy' | 'ledger'> & {
   readonly logger: Logger
@@ -73,7 +88,7 @@ export const serviceOf = async (
     ...(await authServicesOf(config, core, { policy })),
     pageTokens: pageTokens(pepper.key),
     refusals: refusalHistory(execute, clock, onError('refused requests cannot be recorded')),
-    uses: tokenUses({ views, clock, onError: onError('the times at which tokens were last used cannot be stored') }),
+    ...lastUsesOf(core),
     failures: limiter('failures', FAILURES_A_MINUTE),
     clients: settings.rateLimited && settings.clientLimit > 0 ? limiter('clients', settings.clientLimit) : undefined,
     metrics,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { changedFields, named, pageFields, type Shown, Text, times } from './answer.ts'
+import { changedFields, Instant, named, pageFields, type Shown, Text, times } from './answer.ts'
 import { choice, flag, optional } from './readers/fields.ts'
 import { input, query } from './readers/input.ts'
 import { description, key, name, searched } from './resource.ts'
@@ -13,12 +13,16 @@ export const Namespace = named('Namespace', {
   ...times,
 })
 export type Namespace = Shown<typeof Namespace>
-/** A namespace in a list. `include=usage` adds its last change and the numbers of its flags and segments. */
+/**
+ * A namespace in a list, or a single one. `include=usage` adds its last change, the numbers of its flags and segments,
+ * and the hour in which its snapshot was last fetched.
+ */
 export const ListedNamespace = named('ListedNamespace', {
   ...Namespace.properties,
   ...changedFields,
   flagCount: Type.Optional(Type.Integer()),
   segmentCount: Type.Optional(Type.Integer()),
+  snapshotFetchedAt: Type.Optional(Instant),
 })
 export type ListedNamespace = Shown<typeof ListedNamespace>
 export const NamespaceList = named('NamespaceList', { namespaces: Type.Array(ListedNamespace), ...pageFields })

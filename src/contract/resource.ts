@@ -1,5 +1,5 @@
 import { isKey } from '../access/grants.ts'
-import { choice, integer, text } from './readers/fields.ts'
+import { choice, integer, optional, text } from './readers/fields.ts'
 import { query } from './readers/input.ts'
 import { atMoment } from './readers/moment.ts'
 
@@ -24,10 +24,16 @@ export const paged = query(page)
 
 /** Sort order of a list. */
 export const order = choice({ asc: 0, desc: 1 }, 'asc')
+const sorts = { createdAt: 0, name: 1, key: 2, changedAt: 3 } as const
 /** Query of a list of namespaces, flags or segments. `q` matches a part of the key or name, regardless of case. */
 export const searched = {
   ...page,
   q: text({ stored: false }),
-  sort: choice({ createdAt: 0, name: 1, key: 2, changedAt: 3 }, 'createdAt'),
+  sort: choice(sorts, 'createdAt'),
   order,
 }
+/** Query of a list of flags, which can also be sorted by the last evaluation. */
+export const searchedFlags = { ...searched, sort: choice({ ...sorts, lastEvaluatedAt: 4 }, 'createdAt') }
+
+/** Query of a single flag or namespace; `include=usage` adds its last use. */
+export const singleWithUsage = query({ include: optional(choice({ usage: 0 })), at: atMoment })

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { METHODS, type Method } from '../events/token.ts'
 import { evaluator } from './evaluation/evaluator.ts'
+import { lastEvaluations } from './evaluation/last-evaluations.ts'
 import { auditAccessRoutes } from './routes/audit/access.ts'
 import { auditCountsRoutes } from './routes/audit/counts.ts'
 import { auditEventsRoutes } from './routes/audit/events.ts'
@@ -77,12 +78,13 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   auditSubjectsEraseRoutes(app, service)
   for (const method of METHODS) methodRoutes[method](app, service)
 
-  const ask = evaluator(service.metrics, service.clock)
+  const last = lastEvaluations(service)
+  const ask = evaluator(service.metrics, service, last)
   evaluateRoutes(app, service, ask)
   evaluateBatchRoutes(app, service, ask)
   evaluateLegacyRoutes(app, service, ask)
-  snapshotRoutes(app, service)
-  ofrepRoutes(app, service, ask)
+  snapshotRoutes(app, service, last)
+  ofrepRoutes(app, service, ask, last)
   namespacesRoutes(app, service)
   flagsRoutes(app, service)
   flagChangesRoutes(app, service)

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import type { Authentication, AuthenticationList } from '../../src/contract/token.ts'
 import { Refusal } from '../../src/errors.ts'
-import { tokenUses } from '../../src/jobs/token-uses.ts'
+import { lastUses } from '../../src/jobs/last-uses.ts'
 import type { Views } from '../../src/projections/views.ts'
 import { onCluster } from '../cluster/own.ts'
 import { startService } from '../start.ts'
@@ -87,7 +87,12 @@ const memory = (others: (key: string) => void = () => undefined) => {
 }
 const usesOf = (t: Test, store: ReturnType<typeof memory>) => {
   const errors: unknown[] = []
-  const uses = tokenUses({ views: store.views, clock: systemClock, onError: (error) => void errors.push(error) })
+  const uses = lastUses({
+    table: 'token-uses',
+    views: store.views,
+    clock: systemClock,
+    onError: (error) => void errors.push(error),
+  })
   t.teardown(uses.close)
   return { uses, errors }
 }

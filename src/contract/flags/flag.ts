@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
-import { AnyObject, changedFields, Id, Int32, named, pageFields, type Shown, Text, times } from '../answer.ts'
+import { AnyObject, changedFields, Id, Instant, Int32, named, pageFields, type Shown, Text, times } from '../answer.ts'
 import { flagTypes } from '../enums.ts'
 import { choice, optional, text, flag as truth } from '../readers/fields.ts'
 import { input, query } from '../readers/input.ts'
 import { metadata } from '../readers/metadata.ts'
-import { description, key, name, searched } from '../resource.ts'
+import { instant } from '../readers/moment.ts'
+import { description, key, name, searchedFlags } from '../resource.ts'
 import { Rollout } from './rollout.ts'
 import { Variant } from './variant.ts'
 
@@ -22,17 +23,31 @@ export const Flag = named('Flag', {
   ...times,
 })
 export type Flag = Shown<typeof Flag>
+
+const lastEvaluation = { lastEvaluatedAt: Type.Optional(Instant) }
+/**
+ * A single flag. `include=usage` adds the hour of its last evaluation, and the hour in which the snapshot of its
+ * namespace was last fetched.
+ */
+export const FlagWithUsage = named('FlagWithUsage', {
+  ...Flag.properties,
+  ...lastEvaluation,
+  snapshotFetchedAt: Type.Optional(Instant),
+})
+export type FlagWithUsage = Shown<typeof FlagWithUsage>
+
 /** A rule or rollout of a flag that uses a segment. */
 const SegmentUse = named('SegmentUse', { part: Type.Enum(['rule', 'rollout']), id: Id, rank: Int32 })
 type SegmentUse = Shown<typeof SegmentUse>
 
 /**
- * A flag in a list. `include=targeting` adds its rollouts, rule count and last change. The filter `segmentKey` adds the
- * uses of that segment.
+ * A flag in a list. `include=usage` adds the hour of its last evaluation; `include=targeting` also its rollouts, rule
+ * count and last change. The filter `segmentKey` adds the uses of that segment.
  */
 export const ListedFlag = named('ListedFlag', {
   ...Flag.properties,
   ...changedFields,
+  ...lastEvaluation,
   rollouts: Type.Optional(Type.Array(Rollout)),
   ruleCount: Type.Optional(Type.Integer()),
   segmentUses: Type.Optional(Type.Array(SegmentUse)),
@@ -52,9 +67,11 @@ export const flagUpdate = input(flagFields, 'FlagUpdate')
 
 /** Query of the list of flags (api.md §7.7). */
 export const flagQuery = query({
-  ...searched,
+  ...searchedFlags,
   type: { ...optional(flagTypes.field('variant')), schema: Type.Enum(flagTypes.names) },
   enabled: optional(truth()),
   segmentKey: text({ stored: false }),
-  include: optional(choice({ targeting: 0 })),
+  evaluatedSince: instant,
+  notEvaluatedSince: instant,
+  include: optional(choice({ targeting: 0, usage: 1 })),
 })

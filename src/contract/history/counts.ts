@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Instant, named, type Shown, Text } from '../answer.ts'
 import { choice, optional } from '../readers/fields.ts'
 import { query, type ReadBy } from '../readers/input.ts'
-import { instant } from './event-filters.ts'
+import { instant } from '../readers/moment.ts'
 
 /** Number of events by time (api.md §16.12). */
 export const EventHistogram = named('EventHistogram', {

@@ -3,7 +3,7 @@ import { invalid } from '../../errors.ts'
 import type { Field } from '../readers/field.ts'
 import { absent, text } from '../readers/fields.ts'
 import { positionOf } from '../readers/moment.ts'
-import { fits, instantOf, lengthOf } from '../readers/value.ts'
+import { fits, lengthOf } from '../readers/value.ts'
 
 /**
  * Values of a filter. `any`: the event must have one of these values (empty: every value matches). `none`: the event
@@ -44,17 +44,6 @@ export const filterValues = (isKnown: (value: string) => boolean = () => true): 
     return unknown === undefined ? { any, none } : invalid(name, `unknown value "${unknown}"`)
   },
 })
-
-/** An instant as RFC 3339 text, converted to UTC with milliseconds. Positions are refused with 400 `invalid_at`. */
-export const instant: Field<string | undefined> = {
-  schema: Type.String({ format: 'date-time' }),
-  optional: true,
-  read: (value, name) => {
-    const given = unlimited.read(value, name)
-    if (given === '') return undefined
-    return instantOf(given) ?? invalid(name, 'must be an RFC 3339 timestamp', 'invalid_at')
-  },
-}
 
 /** A position of the log, which need not have an event. */
 export const position: Field<bigint | undefined> = {

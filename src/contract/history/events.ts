@@ -4,8 +4,9 @@ import type { Method } from '../../events/token.ts'
 import { Actor, AnyObject, Id, Instant, named, type Shown, Text } from '../answer.ts'
 import { choice, flag, integer, optional, text } from '../readers/fields.ts'
 import { query, type ReadBy, type ReadOf } from '../readers/input.ts'
+import { instant } from '../readers/moment.ts'
 import { order } from '../resource.ts'
-import { filterValues, index, instant, position, searchText } from './event-filters.ts'
+import { filterValues, index, position, searchText } from './event-filters.ts'
 
 /** One change that an event made: a JSON Pointer, and the values before and after, if known. */
 export const EventChange = named('EventChange', {

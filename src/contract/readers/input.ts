@@ -138,7 +138,7 @@ export const named = (query: Query, name: string): boolean => query.some((one) =
  * parameter without `=` is true for a boolean, otherwise absent.
  */
 export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, Query> => {
-  const parameters = Object.entries(fields)
+  const parameters = Object.entries(fields).map(([name, field]) => [name, field, absenceOf(name, field)] as const)
   const declared = new Map(
     parameters.flatMap(([name]) => [respelled(name), name].map((spelling) => [spelling, name] as const)),
   )
@@ -161,9 +161,9 @@ export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, Query> => {
 
   const readFrom = (texts: ReadonlyMap<string, string>): ReadOf<F> => {
     const read: Record<string, unknown> = {}
-    for (const [name, field] of parameters) {
+    for (const [name, field, absence] of parameters) {
       const text = texts.get(name)
-      if (text === undefined || text === '') read[name] = field.read(undefined, name)
+      if (text === undefined || text === '') read[name] = absence ? absence.value : field.read(undefined, name)
       else read[name] = field.query ? field.query(text, name) : field.read(text, name)
     }
     return read as ReadOf<F>

@@ -1,4 +1,5 @@
-import { refuse } from '../../errors.ts'
+import { Type } from 'typebox'
+import { invalid, refuse } from '../../errors.ts'
 import type { Field } from './field.ts'
 import { text } from './fields.ts'
 import { instantOf } from './value.ts'
@@ -35,6 +36,17 @@ export const atMoment: Field<ReturnType<typeof atOf>> = {
   schema: atText.schema,
   optional: true,
   read: (value, name) => atOf(atText.read(value, name), name),
+}
+
+/** An instant as RFC 3339 text, converted to UTC with milliseconds. Positions are refused with 400 `invalid_at`. */
+export const instant: Field<string | undefined> = {
+  schema: Type.String({ format: 'date-time' }),
+  optional: true,
+  read: (value, name) => {
+    const given = atText.read(value, name)
+    if (given === '') return undefined
+    return instantOf(given) ?? invalid(name, 'must be an RFC 3339 timestamp', 'invalid_at')
+  },
 }
 
 /** Canonical text of a moment; empty for the present. */

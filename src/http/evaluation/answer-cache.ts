@@ -15,6 +15,8 @@ export type FlagCounters = {
   readonly asked: Cell
   readonly refused: Cell
   readonly latency: HistogramCell
+  /** Time in epoch ms until which the last evaluation of the flag is recorded. */
+  notedUntil: number
   readonly boolean: (answer: BooleanAnswer) => CachedAnswer
   readonly variant: (answer: VariantAnswer) => CachedAnswer
 }
@@ -85,6 +87,7 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
     asked: metrics.evaluations(namespace, key),
     refused: metrics.evaluationErrors(namespace, key),
     latency: metrics.evaluationLatency(namespace, key),
+    notedUntil: 0,
     boolean: ({ enabled, reason, segmentKeys }) => {
       const outcome = (enabled ? 1 : 0) + (reason === 'match' ? 2 : 0)
       const before = last[outcome]

@@ -65,7 +65,10 @@ export const resolve = (
     if (usedEntity && entityId === '') noTargetingKey()
     return { key, reason: reasons[reason], variant: String(enabled), metadata: {}, value: enabled }
   }
-  if (entityId === '') noTargetingKey()
+  if (entityId === '') {
+    evaluator.note(flag, namespace)
+    noTargetingKey()
+  }
   const { answer } = evaluator.variant(flag, namespace, asking)
   const { reason, variantKey, variantAttachment, segmentKeys } = answer
   const metadata = {

@@ -15,8 +15,10 @@ import { byPlace, hasText, isWhole, type Placed, placed, type Search, sorted } f
 
 type Docs = { readonly namespaces: NamespaceDoc; readonly flags: FlagDoc; readonly segments: SegmentDoc }
 type DocKind = keyof Docs
+/** Place of a document in the order of creation. */
+type Created = { readonly order: string }
 /** Item of a list: the document itself, or its key if the document must be loaded first. */
-type Item = { readonly doc: { readonly order: string } }
+type Item = { readonly doc: Created }
 /** Loads the first items, at least one if there are any. */
 type Load<D> = (items: readonly Item[]) => Promise<readonly ({ readonly doc: D } | undefined)[]>
 
@@ -62,7 +64,13 @@ export async function* documentsOf<K extends DocKind>(
 type Wanted<D, I> = {
   /** Values that identify the filters of `keep` in page tokens. */
   readonly filters?: readonly unknown[]
-  readonly keep?: ((doc: D) => boolean) | undefined
+  readonly keep?: ((doc: D, lastUsed: string | undefined) => boolean) | undefined
+  /** Reads the hours of last use of all items, for `keep` and for an order by last use. */
+  readonly lastUses?:
+    | ((view: Looked, all: readonly Created[]) => Promise<(doc: Created) => string | undefined>)
+    | undefined
+  /** Prepares `show` for the next documents of the page. */
+  readonly prepare?: ((view: Looked, docs: readonly D[]) => Promise<void>) | undefined
   /** Returns the function that formats an item of the given state. */
   readonly show: (view: Looked) => Promise<(doc: D) => I | Promise<I>> | ((doc: D) => I | Promise<I>)
 }
@@ -75,24 +83,38 @@ export const listPage = async <K extends DocKind, I>(
   call: Call<unknown, ListRequest>,
   kind: K,
   namespace: string,
-  { filters = [], keep, show }: Wanted<Docs[K], I>,
+  { filters = [], keep, lastUses, prepare, show }: Wanted<Docs[K], I>,
 ) => {
   const { query } = call
   await takePage(call)
   const view = await viewOf(service, call)
   const items = await itemsOf(view, kind, namespace)
   const left = view.closed[kind](namespace)
-  const load = loadOf(view, kind)
+  const loadItems = loadOf(view, kind)
+  const load = async (part: readonly Item[]) => {
+    const rows = await loadItems(part)
+    await prepare?.(
+      view,
+      rows.flatMap((row) => row?.doc ?? []),
+    )
+    return rows
+  }
   const shown = await show(view)
   const scope = [kind, ...(kind === 'namespaces' ? [] : [namespace]), momentText(query.at)]
   const listing = { names: [kind], show: ({ doc }: { readonly doc: Docs[K] }) => shown(doc) }
-  if (!keep && isWhole(query))
+  if (!keep && !lastUses && isWhole(query))
     return leavingOut(service, left, await pageOf(call, service, scope, items, query, byOrder, { ...listing, load }))
 
+  const lastUsed = await lastUses?.(
+    view,
+    items.map(({ doc }) => doc),
+  )
   const found: Placed<Item>[] = []
   for await (const some of documents(items, loadOf(view, kind, 'peek')))
-    for (const [item, doc] of some)
-      if (hasText(doc, query.q) && (keep?.(doc) ?? true)) found.push(placed(item, doc, query))
+    for (const [item, doc] of some) {
+      const used = lastUsed?.(item.doc)
+      if (hasText(doc, query.q) && (keep?.(doc, used) ?? true)) found.push(placed(item, doc, query, used))
+    }
   const searched = [...scope, query.q, query.sort, query.order, ...filters]
   const page = await pageOf(call, service, searched, await sorted(found, query), query, byPlace(query), {
     ...listing,

@@ -4,7 +4,7 @@ import type { Order } from './paging.ts'
 /** Search and sort order of a list. `q` is matched in key and name, ignoring case; `''` matches every item. */
 export type Search = {
   readonly q: string
-  readonly sort: 'createdAt' | 'name' | 'key' | 'changedAt'
+  readonly sort: 'createdAt' | 'name' | 'key' | 'changedAt' | 'lastEvaluatedAt'
   readonly order: 'asc' | 'desc'
 }
 
@@ -30,18 +30,20 @@ export const isWhole = ({ q, sort, order }: Search): boolean => q === '' && sort
 export const hasText = ({ key, name }: Searched, q: string): boolean =>
   q === '' || key.toLowerCase().includes(q.toLowerCase()) || name.toLowerCase().includes(q.toLowerCase())
 
-const sortedBy: Readonly<Record<Search['sort'], (doc: Searched) => string>> = {
+const sortedBy: Readonly<Record<Search['sort'], (doc: Searched, lastUsed?: string) => string>> = {
   createdAt: () => '',
   name: ({ name }) => name.toLowerCase(),
   key: ({ key }) => key,
   changedAt: ({ changedAt, updatedAt }) => changedAt ?? updatedAt,
+  lastEvaluatedAt: (_, lastUsed = '') => lastUsed,
 }
 
 export const placed = <T extends { readonly doc: { readonly order: string } }>(
   item: T,
   doc: Searched,
   { sort }: Search,
-): Placed<T> => ({ item, by: sortedBy[sort](doc), order: item.doc.order })
+  lastUsed?: string,
+): Placed<T> => ({ item, by: sortedBy[sort](doc, lastUsed), order: item.doc.order })
 
 /** The items of the list in the requested order. */
 export const sorted = <T>(items: readonly Placed<T>[], { order }: Search): Promise<readonly Placed<T>[]> =>

@@ -26,7 +26,7 @@ import { type Call, route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { Service } from '../services/service.ts'
 import type { Caller } from '../wire/caller.ts'
-import { since, textClock } from '../wire/clock.ts'
+import { since } from '../wire/clock.ts'
 import { allOf, type Made } from '../wire/pieces.ts'
 import { type Json, jsonOf } from '../wire/reply.ts'
 
@@ -41,8 +41,6 @@ const namespacesAsked = (body: Raw) => requestsIn(body).map((one) => namespaceOr
  */
 export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
   const { monotonic } = service.clock
-  const timestamp = textClock(service.now)
-
   const entry = (flags: Flags, caller: Caller, one: One, work: Work): Made<BatchResponse> => {
     const { requestId, namespaceKey, flagKey, entityId, context } = one
     const namespace = namespaceOrDefault(namespaceKey)
@@ -54,13 +52,12 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
     const flag = evaluator.lookOrClosed(flags, namespace, flagKey)
     if (flag === 'closed') return failed('UNKNOWN_ERROR_EVALUATION_REASON')
     if (!flag) return failed('NOT_FOUND_ERROR_EVALUATION_REASON')
-    const { cached, millis } = evaluator[flag.type](flag, namespace, { entityId, context, work })
-    const time = timestamp()
+    const { cached, millis, timestamp } = evaluator[flag.type](flag, namespace, { entityId, context, work })
     const { type } = flag
     const isNamed = showsSegments(caller, namespace)
     return () => {
       const members = isNamed ? cached.json() : cached.unnamed()
-      const response = `{${members},"requestId":${JSON.stringify(requestId)},"requestDurationMillis":${millis},"timestamp":"${time}"}`
+      const response = `{${members},"requestId":${JSON.stringify(requestId)},"requestDurationMillis":${millis},"timestamp":"${timestamp}"}`
       return `{"type":"${responseTypes[type]}","${type}Response":${response}}` as Json<BatchResponse>
     }
   }

@@ -28,7 +28,7 @@ import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { Service } from '../services/service.ts'
 import type { Caller } from '../wire/caller.ts'
-import { since, textClock } from '../wire/clock.ts'
+import { since } from '../wire/clock.ts'
 import { allOf } from '../wire/pieces.ts'
 import { jsonOf, ok } from '../wire/reply.ts'
 
@@ -49,12 +49,14 @@ type Say = (
   work?: Work,
 ) => Omit<LegacyEvaluation, 'requestId'>
 
-const sayer = ({ now }: Service, evaluator: Evaluator): Say => {
-  const timestamp = textClock(now)
-
+const sayer = (evaluator: Evaluator): Say => {
   return (flags, caller, namespaceKey, { flagKey, entityId, context }, work) => {
     const flag = evaluator.find(flags, namespaceKey, flagKey)
-    const { answer, millis } = evaluator.variant(flag, namespaceKey, { entityId, context, ...(work && { work }) })
+    const { answer, millis, timestamp } = evaluator.variant(flag, namespaceKey, {
+      entityId,
+      context,
+      ...(work && { work }),
+    })
     const { match, reason, variantKey, variantAttachment } = answer
     const segmentKeys = showsSegments(caller, namespaceKey) ? answer.segmentKeys : []
     return {
@@ -63,7 +65,7 @@ const sayer = ({ now }: Service, evaluator: Evaluator): Say => {
       match,
       flagKey,
       segmentKey: segmentKeys[0] ?? '',
-      timestamp: timestamp(),
+      timestamp,
       value: variantKey,
       requestDurationMillis: millis,
       attachment: variantAttachment,
@@ -157,7 +159,7 @@ const evaluateMany = (
  * POST evaluate and batch-evaluate of variant flags (legacy form), under /api/v1 and under a namespace (api.md §8.7).
  */
 export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
-  const say = sayer(service, evaluator)
+  const say = sayer(evaluator)
   for (const place of places) {
     evaluateOne(app, service, say, place)
     evaluateMany(app, service, evaluator, say, place)

@@ -16,7 +16,6 @@ import { traceJson } from '../evaluation/trace.ts'
 import { type Call, route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { Service } from '../services/service.ts'
-import { textClock } from '../wire/clock.ts'
 import { type Answer, type Json, written } from '../wire/reply.ts'
 
 type EvaluationKind = keyof typeof evaluations
@@ -25,8 +24,6 @@ type Said = BooleanEvaluation | VariantEvaluation
 
 /** POST /evaluate/v1/boolean and /evaluate/v1/variant (api.md §8.1 to §8.6). */
 export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
-  const timestamp = textClock(service.now)
-
   const answer = (
     kind: EvaluationKind,
     { body, query, request, caller }: EvaluationRequest,
@@ -36,11 +33,11 @@ export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator
     const namespace = namespaceOrDefault(body.namespaceKey)
     const trace: Trace | undefined = query.explain ? [] : undefined
     const flag = evaluator.find(flags, namespace, body.flagKey)
-    const { cached, millis } = evaluator[kind](flag, namespace, { entityId, context, trace })
+    const { cached, millis, timestamp } = evaluator[kind](flag, namespace, { entityId, context, trace })
     const id = requestIdJson(body.requestId, request)
     const steps = trace ? `,${traceJson(trace, flag)}` : ''
     const members = showsSegments(caller, namespace) ? cached.json() : cached.unnamed()
-    const json = `{${members},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"${steps}}`
+    const json = `{${members},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp}"${steps}}`
     return written(json as Json<Said>)
   }
 

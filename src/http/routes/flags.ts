@@ -1,24 +1,36 @@
 import { flag } from '../../commands/flag/flag.ts'
 import { noFlag } from '../../commands/flag/state.ts'
 import { Nothing } from '../../contract/answer.ts'
-import { Flag, FlagList, flagQuery, flagUpdate, type ListedFlag, newFlag } from '../../contract/flags/flag.ts'
-import { single } from '../../contract/resource.ts'
+import {
+  Flag,
+  FlagList,
+  FlagWithUsage,
+  flagQuery,
+  flagUpdate,
+  type ListedFlag,
+  newFlag,
+} from '../../contract/flags/flag.ts'
+import { singleWithUsage } from '../../contract/resource.ts'
 import { refuse } from '../../errors.ts'
 import { type FlagDoc, usesOf } from '../../projections/flags.ts'
 import { createsOnly } from '../commands/command-context.ts'
 import { flagWriter, namespacedRoute, namespaceOf, takeDocument, viewOf } from '../commands/resource-routes.ts'
-import { listPage } from '../lists/list-page.ts'
+import { flagFilter } from '../lists/flag-filter.ts'
+import { type Looked, listPage } from '../lists/list-page.ts'
 import { flagJson, rolloutJson } from '../present/flag.ts'
 import { lastChanges } from '../present/last-change.ts'
+import { evaluationHours, usageOf } from '../present/last-evaluation.ts'
 import type { Mount, Service } from '../services/service.ts'
 import { ok } from '../wire/reply.ts'
 
 const tag = 'Flags'
 
+type Show = (doc: FlagDoc) => ListedFlag | Promise<ListedFlag>
+
 /** A flag with its last change, its rollouts and the number of its rules. */
-const withTargeting = (service: Service) => {
+const withTargeting = (service: Service): Show => {
   const lastChange = lastChanges(service)
-  return async (doc: FlagDoc) => ({
+  return async (doc) => ({
     ...flagJson(doc),
     ...(await lastChange(doc)),
     rollouts: doc.rollouts.map((rollout) => rolloutJson(doc, rollout)),
@@ -26,10 +38,24 @@ const withTargeting = (service: Service) => {
   })
 }
 
+/** Adds the hour of the last evaluation of each flag; `prepare` reads the hours of the next flags. */
+const withUsage = (service: Service, show: Show) => {
+  let hourOf: (doc: FlagDoc) => string | undefined = () => undefined
+  return {
+    prepare: async (view: Looked, docs: readonly FlagDoc[]) => {
+      hourOf = await evaluationHours(service, view, docs)
+    },
+    show: async (doc: FlagDoc): Promise<ListedFlag> => {
+      const lastEvaluatedAt = hourOf(doc)
+      return { ...(await show(doc)), ...(lastEvaluatedAt !== undefined && { lastEvaluatedAt }) }
+    },
+  }
+}
+
 /** Adds the parts of a flag that use a segment. */
 const withUses =
-  (show: (doc: FlagDoc) => ListedFlag | Promise<ListedFlag>, segment: string) =>
-  async (doc: FlagDoc): Promise<ListedFlag> => ({ ...(await show(doc)), segmentUses: usesOf(doc, segment) })
+  (show: Show, segment: string): Show =>
+  async (doc) => ({ ...(await show(doc)), segmentUses: usesOf(doc, segment) })
 
 const listFlags: Mount = (app, service) =>
   namespacedRoute(app, {
@@ -42,19 +68,17 @@ const listFlags: Mount = (app, service) =>
     errors: ['invalid_page_token', 'invalid_at'],
     answer: FlagList,
     run: (call) => {
-      const { type, enabled, segmentKey, include } = call.query
-      const keep = (doc: FlagDoc) =>
-        (type === undefined || doc.type === type) &&
-        (enabled === undefined || doc.enabled === enabled) &&
-        (segmentKey === '' || usesOf(doc, segmentKey).length > 0)
-      const all = type === undefined && enabled === undefined && segmentKey === ''
+      const { type, enabled, segmentKey, evaluatedSince, notEvaluatedSince, include, sort } = call.query
+      const isByLastUse = sort === 'lastEvaluatedAt' || (evaluatedSince ?? notEvaluatedSince) !== undefined
+      const fields: Show = include === 'targeting' ? withTargeting(service) : flagJson
+      const used = include === undefined ? undefined : withUsage(service, fields)
+      const show = used?.show ?? fields
       return listPage(service, call, 'flags', namespaceOf(call), {
-        filters: [type ?? '', enabled ?? '', segmentKey],
-        keep: all ? undefined : keep,
-        show: () => {
-          const show = include === 'targeting' ? withTargeting(service) : flagJson
-          return segmentKey === '' ? show : withUses(show, segmentKey)
-        },
+        filters: [type ?? '', enabled ?? '', segmentKey, evaluatedSince ?? '', notEvaluatedSince ?? ''],
+        keep: flagFilter(call.query),
+        lastUses: isByLastUse ? (view, all) => evaluationHours(service, view, all, true) : undefined,
+        prepare: used?.prepare,
+        show: () => (segmentKey === '' ? show : withUses(show, segmentKey)),
       })
     },
   })
@@ -96,14 +120,17 @@ const getFlag: Mount = (app, service) =>
     tag,
     right: 'flag.read',
     summary: 'Get a flag with its variants.',
-    query: single,
+    query: singleWithUsage,
     errors: ['not_found', 'invalid_at'],
-    answer: Flag,
+    answer: FlagWithUsage,
     run: async (call) => {
       const [namespace, key] = [namespaceOf(call), call.params['key']!]
       await takeDocument(service, call, 'flags', key)
-      const row = await (await viewOf(service, call)).flag(namespace, key)
-      return row ? ok(flagJson(row.doc), row.changes) : noFlag({ namespace, key, incarnation: '' })
+      const view = await viewOf(service, call)
+      const row = await view.flag(namespace, key)
+      if (!row) return noFlag({ namespace, key, incarnation: '' })
+      const usage = call.query.include && (await usageOf(service, view, row.doc))
+      return ok({ ...flagJson(row.doc), ...usage }, row.changes)
     },
   })
 

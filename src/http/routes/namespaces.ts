@@ -4,6 +4,7 @@ import { bitOf } from '../../access/rights.ts'
 import { namespace } from '../../commands/namespace.ts'
 import { Nothing } from '../../contract/answer.ts'
 import {
+  ListedNamespace,
   Namespace,
   NamespaceList,
   namespaceDeletion,
@@ -13,33 +14,21 @@ import {
 } from '../../contract/namespace.ts'
 import { member } from '../../contract/readers/input.ts'
 import type { Raw } from '../../contract/readers/value.ts'
-import { single } from '../../contract/resource.ts'
+import { singleWithUsage } from '../../contract/resource.ts'
 import { refuse } from '../../errors.ts'
 import type { NamespaceDoc } from '../../projections/namespaces.ts'
 import { createsOnly } from '../commands/command-context.ts'
 import { inPath, NAMESPACE, namespaceOf, namespaceWriter, newId, viewOf } from '../commands/resource-routes.ts'
-import { type Looked, listPage } from '../lists/list-page.ts'
-import { lastChanges } from '../present/last-change.ts'
+import { listPage } from '../lists/list-page.ts'
+import { namespaceUsage } from '../lists/namespace-usage.ts'
 import { namespaceJson } from '../present/namespace.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
-import type { Mount, Service } from '../services/service.ts'
+import type { Mount } from '../services/service.ts'
 import type { Caller } from '../wire/caller.ts'
 import { ok } from '../wire/reply.ts'
 
 const tag = 'Namespaces'
-
-/** A namespace with its last change and its numbers of flags and segments. */
-const withUsage = (service: Service, view: Looked) => {
-  const lastChange = lastChanges(service)
-  return async (doc: NamespaceDoc) => {
-    const { flags, segments } =
-      'tally' in view
-        ? view.tally(doc.key)
-        : { flags: (await view.flags(doc.key)).length, segments: (await view.segments(doc.key)).length }
-    return { ...namespaceJson(doc), ...(await lastChange(doc)), flagCount: flags, segmentCount: segments }
-  }
-}
 
 const READ = bitOf('namespace.read')
 const PAST = bitOf('history.read')
@@ -65,7 +54,7 @@ const listNamespaces: Mount = (app, service) =>
     run: (call) =>
       listPage(service, call, 'namespaces', '', {
         keep: seenBy(call.caller, call.query.at !== undefined),
-        show: (view) => (call.query.include === 'usage' ? withUsage(service, view) : namespaceJson),
+        ...(call.query.include === 'usage' ? namespaceUsage(service) : { show: () => namespaceJson }),
       }),
   })
 
@@ -117,13 +106,17 @@ const getNamespace: Mount = (app, service) =>
     access: inPath('namespace.read'),
     tag,
     summary: 'Get a namespace.',
-    query: single,
+    query: singleWithUsage,
     errors: ['not_found', 'invalid_at'],
-    answer: Namespace,
+    answer: ListedNamespace,
     run: async (call) => {
       const key = namespaceOf(call)
-      const row = await (await viewOf(service, call)).namespace(key)
-      return row ? ok(namespaceJson(row.doc), row.changes) : refuse('not_found', `namespace "${key}" not found`)
+      const view = await viewOf(service, call)
+      const { doc, changes } = (await view.namespace(key)) ?? refuse('not_found', `namespace "${key}" not found`)
+      if (call.query.include !== 'usage') return ok(namespaceJson(doc), changes)
+      const { prepare, show } = namespaceUsage(service)
+      await prepare(view, [doc])
+      return ok(await show(view)(doc), changes)
     },
   })
 

@@ -8,6 +8,7 @@ import { type Work, workOnOne } from '../../evaluation/segment.ts'
 import { yieldToEventLoop } from '../../event-loop.ts'
 import { namespaceHeader } from '../auth/reach.ts'
 import type { Evaluator } from '../evaluation/evaluator.ts'
+import type { LastEvaluations } from '../evaluation/last-evaluations.ts'
 import { badContext, entryOf, flagNotFound, ofrepError, resolve } from '../evaluation/ofrep.ts'
 import { insistOnClient, mostBytesFor } from '../evaluation/request.ts'
 import { showsSegments } from '../evaluation/segments-shown.ts'
@@ -32,6 +33,9 @@ const configuration = {
 
 const LARGE = 65_536
 
+/** A bulk answer has no members but its flags. */
+const around = () => ({ before: {}, after: {} })
+
 /** Distinct keys in `context.flags`; undefined if it is empty. */
 const keysIn = (named: string): readonly string[] | undefined => {
   if (named === '') return undefined
@@ -43,10 +47,19 @@ const keysIn = (named: string): readonly string[] | undefined => {
 /** Namespace of the evaluated flags. `names`: answers contain the keys of the matched segments. */
 type EvaluationTarget = { readonly namespace: string; readonly names: boolean }
 
-/** Keys of all flags that have an answer, which excludes disabled variant flags. */
-const everyKey = (flagStore: Service['flagStore'], namespace: string): readonly string[] => {
-  const all = flagStore.evaluable(namespace)
-  return all.filter(({ doc }) => doc.type === 'boolean' || doc.enabled).map(({ doc }) => doc.key)
+/** All flags that have an answer, which excludes disabled variant flags. */
+const answering = (flagStore: Service['flagStore'], namespace: string) =>
+  flagStore.evaluable(namespace).filter(({ doc }) => doc.type === 'boolean' || doc.enabled)
+
+/** Records the evaluation of the flags of an unchanged bulk answer: the named ones, or all of the namespace. */
+const noteUnchanged = (
+  flagStore: Service['flagStore'],
+  last: LastEvaluations,
+  namespace: string,
+  named: readonly string[] | undefined,
+): void => {
+  if (named) last.unchanged(namespace, named)
+  else last.allUnchanged(namespace, () => answering(flagStore, namespace))
 }
 
 /** ETag of a bulk answer: depends on the version of the namespace, the context and the visibility of segments. */
@@ -65,7 +78,12 @@ const tagOf = (
 }
 
 /** The OpenFeature remote evaluation protocol (api.md §10). */
-export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
+export const ofrepRoutes = (
+  app: FastifyInstance,
+  service: Service,
+  evaluator: Evaluator,
+  last: LastEvaluations,
+): void => {
   const { flagStore } = service
   const access = { credential: 'ofrep', namespace: 'header', right: 'flag.evaluate' } as const
   const shared = { ...ordinary, access, writes: false, tag: 'OpenFeature', errorBody: ofrepError } as const
@@ -119,16 +137,17 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
         const named = keysIn(Object.hasOwn(context, 'flags') ? context['flags']! : '')
         const etag = tagOf(flagStore, asked, context)
         const left = named ? 0 : unevaluable(flagStore, namespace)
-        if (etag !== undefined && held(request, etag))
+        if (etag !== undefined && held(request, etag)) {
+          noteUnchanged(flagStore, last, namespace, named)
           return leavingOut<OfrepBulk>(service, left, { body: undefined, etag })
+        }
         const work = workOnOne()
         const make = (key: string) => {
           insistOnClient(request)
           const entry = entryOf(key, () => evaluateOne(asked, key, context, work))
           return () => jsonOf(entry)
         }
-        const around = () => ({ before: {}, after: {} })
-        const keys = named ?? everyKey(flagStore, namespace)
+        const keys = named ?? answering(flagStore, namespace).map(({ doc }) => doc.key)
         const all = allOf(call, keys, mostBytesFor(service, call.caller), make, 'flags', around, etag)
         return all instanceof Promise
           ? all.then((answer) => leavingOut(service, left, answer))

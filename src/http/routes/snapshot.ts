@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import lt from 'semver/functions/lt.js'
 import valid from 'semver/functions/valid.js'
 import { Snapshot } from '../../contract/flags/snapshot.ts'
+import type { LastEvaluations } from '../evaluation/last-evaluations.ts'
 import { leavingOut } from '../lists/paging.ts'
 import { type Form, snapshotText, unevaluable } from '../present/snapshot.ts'
 import { route } from '../route/route.ts'
@@ -42,7 +43,11 @@ const MOST_KEPT = 67_108_864
  * GET /internal/v1/evaluation/snapshot/namespace/{key} (api.md §9). The text of each form is made once per version of
  * the namespace; if it is too large to cache, once per request.
  */
-export const snapshotRoutes = (app: FastifyInstance, { flagStore, names }: Service): void => {
+export const snapshotRoutes = (
+  app: FastifyInstance,
+  { flagStore, names }: Service,
+  { fetched }: LastEvaluations,
+): void => {
   const kept = keptChunks(MOST_KEPT)
 
   route(app, {
@@ -58,6 +63,7 @@ export const snapshotRoutes = (app: FastifyInstance, { flagStore, names }: Servi
       const key = params['key']!
       const version = flagStore.version(key)
       if (version === undefined) return written(jsonOf({ namespace: { key }, flags: [] }))
+      fetched(key)
       const form = formFor(request.headers, names.acceptVersionHeader)
       const etag = `${version.toString(36)}${form.tag}`
       const answer = (given: Answer<Snapshot>) => leavingOut({ names }, unevaluable(flagStore, key), given)

@@ -1,13 +1,16 @@
 import type { HistoryReadRecorder } from '../../jobs/history-reads.ts'
+import type { LastUses } from '../../jobs/last-uses.ts'
 import type { RefusalHistory } from '../../jobs/refusals.ts'
-import type { TokenUses } from '../../jobs/token-uses.ts'
 import type { Metrics } from '../operations/metrics.ts'
 
 /** Services that record requests: metrics, history and log. */
 export type RecordingServices = {
   readonly metrics: Metrics
   readonly refusals: RefusalHistory
-  readonly uses: TokenUses
+  /** Last uses of tokens. */
+  readonly uses: LastUses
+  /** Last evaluations of flags and last fetches of snapshots. */
+  readonly evaluations: LastUses
   readonly historyReads: HistoryReadRecorder
   /** Logs at INFO. */
   readonly tell: (record: Readonly<Record<string, unknown>>, message: string) => void

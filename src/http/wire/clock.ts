@@ -1,11 +1,10 @@
 import type { Clock } from '../../clock.ts'
 
-/** Current time as RFC 3339 UTC text with milliseconds, formatted at most once per millisecond. */
-export const textClock = (now: () => Date): (() => string) => {
+/** Formats times as RFC 3339 UTC text with milliseconds, at most once per millisecond. */
+export const timeFormat = (): ((date: Date) => string) => {
   let last = Number.NaN
   let text = ''
-  return () => {
-    const date = now()
+  return (date) => {
     const time = date.getTime()
     if (time === last) return text
     last = time
