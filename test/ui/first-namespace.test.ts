@@ -1,6 +1,6 @@
 import t from 'tap'
 import { granted, withNamespaces } from '../http/granted.ts'
-import { openBrowser, skip, TOKEN } from './browser.ts'
+import { openBrowser, signedIn, skip, TOKEN } from './browser.ts'
 import { startService } from './service.ts'
 
 await t.test('after signing in the UI opens the first namespace that the user may read', { skip }, async (t) => {
@@ -31,4 +31,31 @@ await t.test('after signing in the UI opens the first namespace that the user ma
     await page.waitForURL('**/ns/till/flags')
     await page.context().close()
   }
+})
+
+await t.test('a list of a missing namespace shows that it does not exist, now and at a moment', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, '/ns/nope/flags', {}, { forced: [404] })
+  const gone = async (text: string) => {
+    await page.getByRole('heading', { name: 'Namespace not found', level: 1 }).waitFor()
+    await page.getByText(text, { exact: true }).waitFor()
+    t.equal(await page.getByRole('link', { name: /^New / }).count(), 0)
+    t.equal(await page.getByText(/ yet$/).count(), 0)
+  }
+  await gone('There is no namespace nope.')
+  await page.goto('/ns/nope/segments?q=x')
+  await gone('There is no namespace nope.')
+  const { headers } = await service.request('POST', '/api/v1/namespaces/default/segments', { key: 's', name: 'S' })
+  const before = String(headers['event-position'])
+  await service.request('POST', '/api/v1/namespaces', { key: 'later', name: 'Later' })
+  for (const list of ['flags', 'segments']) {
+    await page.goto(`/ns/later/${list}?at=${before}`)
+    await gone('There was no namespace later at this moment.')
+    await page.goto(`/ns/later/${list}`)
+    await page.getByRole('heading', { name: `No ${list} yet` }).waitFor()
+  }
+  await page.goto('/ns/nope/flags')
+  await page.getByRole('link', { name: 'Go to namespaces' }).click()
+  await page.getByRole('heading', { name: 'Namespaces 2', level: 1 }).waitFor()
+  await page.goto('/')
+  await page.waitForURL('**/ns/default/flags')
 })

@@ -47,8 +47,8 @@ export type LoadedNamespace = { readonly namespace: Namespace; readonly revision
 
 const ofKey = (key: string) => `api/v1/namespaces/${path(key)}`
 
-export const readNamespace = async (key: string, signal?: AbortSignal): Promise<LoadedNamespace> => {
-  const { value, etag } = await request<Namespace>(ofKey(key), { signal })
+export const readNamespace = async (key: string, signal?: AbortSignal, at?: string): Promise<LoadedNamespace> => {
+  const { value, etag } = await request<Namespace>(`${ofKey(key)}${query({ at })}`, { signal })
   return { namespace: value, revision: etag ?? '' }
 }
 

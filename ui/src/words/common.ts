@@ -78,6 +78,9 @@ export const states = {
   limited: (seconds: number) => `Too many requests. Try again in ${seconds} s.`,
   noPage: 'No such page',
   goToFlags: 'Go to flags',
+  noNamespace: (key: string, past: boolean) =>
+    past ? `There was no namespace ${key} at this moment.` : `There is no namespace ${key}.`,
+  goToNamespaces: 'Go to namespaces',
   notFound: (thing: string) => `${thing} not found`,
   notThere: (thing: string, key: string, namespace?: string) =>
     namespace === undefined ? `There is no ${thing} ${key} now.` : `There is no ${thing} ${key} in ${namespace} now.`,

@@ -81,6 +81,7 @@ export const Flags = () => {
     <List
       words={words}
       of={ns}
+      at={at}
       read={{ ...read, rows: read.page?.flags ?? [] }}
       address={address}
       q={q}

@@ -64,6 +64,7 @@ export const Segments = () => {
     <List
       words={words}
       of={ns}
+      at={at}
       read={{ ...read, rows: read.page?.segments ?? [] }}
       address={address}
       q={q}

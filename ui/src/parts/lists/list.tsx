@@ -3,6 +3,7 @@ import { common, number, states } from '../../words/common.ts'
 import { Button } from '../button.tsx'
 import { SearchField } from '../fields/search-field.tsx'
 import { PageHead } from '../page.tsx'
+import { NoNamespace, useNamespaceExists } from './no-namespace.tsx'
 import { Pager } from './pager.tsx'
 import type { useListAddress } from './paging.ts'
 import { Empty, LoadFailed, Loading, StillLoading } from './states.tsx'
@@ -32,8 +33,9 @@ type Read<R> = {
 
 type ListProps<R> = {
   readonly words: ListWords
-  /** Namespace of the list, for the document title. */
+  /** Namespace of the list, and the moment of the page. */
   readonly of?: string
+  readonly at?: string | undefined
   readonly read: Read<R>
   readonly address: ReturnType<typeof useListAddress>
   readonly q: string
@@ -54,6 +56,7 @@ type ListProps<R> = {
 export const List = <R,>({
   words,
   of,
+  at,
   read: { page, rows, error, isFetching, isPlaceholderData, refetch },
   address,
   q,
@@ -68,6 +71,9 @@ export const List = <R,>({
   const onSearch = useCallback((text: string) => address.filter({ q: text }), [address])
   const narrowed = filtered || q !== ''
   const failed = error !== null
+  const empty = page !== undefined && !isPlaceholderData && rows.length === 0
+  const exists = useNamespaceExists(of, at, empty)
+  if (exists === false) return <NoNamespace ns={of ?? ''} at={at} />
   return (
     <>
       <PageHead
@@ -91,9 +97,9 @@ export const List = <R,>({
       </div>
       {children}
       {failed && <LoadFailed things={words.things} error={error} onRetry={() => void refetch()} />}
-      {(!page || (isPlaceholderData && rows.length === 0)) && !failed && <Loading />}
+      {(!page || (isPlaceholderData && rows.length === 0) || exists === undefined) && !failed && <Loading />}
       {isPlaceholderData && rows.length > 0 && !failed && <StillLoading />}
-      {page && !isPlaceholderData && rows.length === 0 && (
+      {empty && exists && (
         <Empty title={narrowed ? words.noMatch : words.none}>
           {narrowed ? (
             <Button onClick={() => address.filter({ ...cleared, q: '' })}>{common.clearSearch}</Button>
