@@ -1,9 +1,35 @@
-import { open, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { cp, mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { startService } from '../start.ts'
 import { rollcall } from './service.ts'
+
+const run = promisify(execFile)
+
+await t.test('log check and projections status read a running service and a read-only copy', async (t) => {
+  const service = await startService(t, { 'storage.type': 'embedded' })
+  const data = join(service.directory, 'data')
+  const status = (of: string) => rollcall(['projections', 'status', '--data', of, '-o', 'json'])
+  t.match(await status(data), { exit: 0, err: '' })
+  await service.close()
+  const [copy, readOnly] = [join(service.directory, 'copy'), join(service.directory, 'read-only')]
+  await cp(data, copy, { recursive: true })
+  await mkdir(readOnly)
+  const mounted = await run('mount', ['--bind', copy, readOnly]).then(Boolean, () => false)
+  if (!mounted) return void t.comment('not run: mounting a directory read-only needs root')
+  t.teardown(() => run('umount', ['-l', readOnly]))
+  await run('mount', ['-o', 'remount,ro,bind', readOnly])
+  const found = await status(readOnly)
+  t.strictSame([found.exit, found.err], [0, ''])
+  t.ok((JSON.parse(found.out) as { lag: number }[]).length > 5)
+  t.strictSame(found.out, (await status(data)).out)
+  t.match(await rollcall(['log', 'check', '--data', readOnly]), { exit: 0, err: /no problems/ })
+  await rm(join(copy, 'views.sqlite'))
+  t.match(await status(readOnly), { exit: 0, err: '', out: /"position": ?"0"/ })
+})
 
 await t.test(
   'log check reads the whole log of a running service and prints problems',

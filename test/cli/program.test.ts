@@ -431,7 +431,8 @@ await t.test('projections shows and rebuilds read models on the data of a stoppe
     t.equal(exit, 0, err)
     return JSON.parse(out) as readonly Readonly<Record<string, unknown>>[]
   }
-  t.match(await rollcall(['projections', 'status', '--data', data]), { exit: 1, err: /is in use by process/ })
+  const rebuild = ['projections', 'rebuild', '--all', '--yes', '--data', data]
+  t.match(await rollcall(rebuild), { exit: 1, err: /is in use by process/ })
   await eventually(async () => /^rollcall_view_lag_events 0$/m.test(await service.metrics()), 'all rows to be written')
   await service.close()
   const stood = await status()

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { Refusal, refuse } from '../../errors.ts'
 import { insistOnFiles, NO_FILE } from '../../regular-file.ts'
 import { closeToOthers, privateFile } from './files/private-file.ts'
+import { readOnlyAddress } from './files/read-only-address.ts'
 import { builtInSqlite } from './sqlite-built-in.ts'
 
 export type Value = string | number | bigint | Uint8Array | null
@@ -42,18 +43,17 @@ const settings: Readonly<Record<Mode, string>> = {
 /** Paths of the files of a database, the main file first. */
 export const filesOf = (path: string): readonly string[] => [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]
 
-/**
- * Opens a database file. All modes except `read` create it, accessible only to its owner; SQLite gives its companion
- * files the same mode. Waits up to 5 s for a lock of another process, except in mode `lock`.
- */
+/** Opens a database file. All modes but `read` create it, for its owner only. All but `lock` wait 5 s for a lock. */
 export const openDatabase = async (path: string, mode: Mode): Promise<Database> => {
   const { DatabaseSync } = await driver()
   insistOnFiles(...filesOf(path))
-  if (mode !== 'read') {
+  const readOnly = mode === 'read'
+  if (!readOnly) {
     privateFile(path)
     for (const companion of filesOf(path).slice(1)) closeToOthers(companion)
   }
-  const database = new DatabaseSync(path, { readOnly: mode === 'read', timeout: mode === 'lock' ? 0 : 5000 })
+  const timeout = mode === 'lock' ? 0 : 5000
+  const database = new DatabaseSync(readOnly ? readOnlyAddress(path) : path, { readOnly, timeout })
   database.exec(settings[mode])
   return database
 }

@@ -18,7 +18,6 @@ import { issueToken } from '../../http/auth/issue-token.ts'
 import { inFuture, namespacesAsked, staticToken } from '../../http/auth/requested-access.ts'
 import { presentAuthentication } from '../../http/present/authentication.ts'
 import { projections } from '../../projections/all.ts'
-import { wholeBlocks } from '../../projections/engine/background-projection.ts'
 import { byStream, foldRow, keyOf } from '../../projections/engine/fold-rows.ts'
 import { rowOf } from '../../projections/engine/memory.ts'
 import { rebuild } from '../../projections/engine/rebuild.ts'
@@ -27,7 +26,7 @@ import { tokens } from '../../projections/tokens.ts'
 import { formatBeside } from '../cluster-member.ts'
 import { readModelsOf } from '../history/read-models.ts'
 import { operator } from '../stores/operator.ts'
-import { withHistory, withSettled, withStores } from './opened-stores.ts'
+import { withHistory, withSettled } from './opened-stores.ts'
 
 /** Context of an operator's command. */
 const asOperator = (reason: string | undefined): Context => ({
@@ -96,22 +95,6 @@ export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { names
         ])
       }
     }
-  })
-
-/** Returns the checkpoint of each read model of the data directory. */
-export const projectionStatus: Services['projectionStatus'] = (config, say) =>
-  withStores(config, systemClock, say, async ({ log, views, pepper }) => {
-    const head = await log.head()
-    const status = []
-    for (const model of readModelsOf(pepper.key)) {
-      const { name, version } = model
-      const { position, events } = (await views.checkpoint(model)) ?? { position: 0n, events: 0 }
-      let all = events
-      for await (const page of log.readAll(position, head)) all += page.length
-      const due = wholeBlocks(all, 'block' in model ? (model.block ?? 1) : 1)
-      status.push({ name, version, position: String(position), head: String(head), lag: Math.max(0, due - events) })
-    }
-    return status
   })
 
 /** Rebuilds read models of the data directory. */

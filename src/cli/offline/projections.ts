@@ -73,13 +73,15 @@ const rebuild = async (
   } else info('Done.')
 }
 
-/** `rollcall projections status|rebuild`: works on the data while the service is stopped. */
+/** `rollcall projections status|rebuild`: reads the data, or rebuilds read models while the service is stopped. */
 export const addProjections = (program: Command, given: CommandServices): void => {
   const { load, terminal } = given
   const projections = program
     .command('projections')
     .summary('show and rebuild the read models')
-    .description('Shows and rebuilds read models in the stores while the service is stopped.')
+    .description(
+      'Shows read models in the stores, also of a running service, and rebuilds them while the service is stopped.',
+    )
   withOutput(withConfig(projections.command('status'), given), ['table', 'json', 'ndjson', 'name'])
     .summary('show the position of each read model')
     .option('--data <dir>', 'directory of the embedded store')

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ProjectionStatus, Services } from '../../cli/services.ts'
+import { systemClock } from '../../clock.ts'
+import type { Config } from '../../config/load.ts'
+import type { EventLog } from '../../events/log.ts'
+import { fail } from '../../failure.ts'
+import { wholeBlocks } from '../../projections/engine/background-projection.ts'
+import type { Views } from '../../projections/views.ts'
+import { readModelsOf } from '../history/read-models.ts'
+import { eventsOf } from '../stores/stores.ts'
+import { withStores } from './opened-stores.ts'
+
+/** Names and versions of the read models do not depend on the key. */
+const ANY_KEY = new Uint8Array(32)
+
+type Read = {
+  readonly log: Pick<EventLog, 'head' | 'readAll'>
+  readonly checkpoint: Views['checkpoint']
+}
+
+const statusOf = async ({ log, checkpoint }: Read): Promise<readonly ProjectionStatus[]> => {
+  const head = await log.head()
+  const status = []
+  for (const model of readModelsOf(ANY_KEY)) {
+    const { name, version } = model
+    const { position, events } = (await checkpoint(model)) ?? { position: 0n, events: 0 }
+    let all = events
+    for await (const page of log.readAll(position, head)) all += page.length
+    const due = wholeBlocks(all, 'block' in model ? (model.block ?? 1) : 1)
+    status.push({ name, version, position: String(position), head: String(head), lag: Math.max(0, due - events) })
+  }
+  return status
+}
+
+/** Reads the files of a data directory without changing them, also while a service uses them. */
+const statusInDirectory = async (config: Config): Promise<readonly ProjectionStatus[]> => {
+  const events = eventsOf(config)
+  const views = join(config.storage.data_dir, 'views.sqlite')
+  if (!existsSync(events))
+    fail('notFound', `There is no ${events}.`, 'Set --data to a data directory in which a service has already run.')
+  const { withEmbeddedLog } = await import('../../adapters/embedded/files/check.ts')
+  if (!existsSync(views))
+    return withEmbeddedLog(events, (log) => statusOf({ log, checkpoint: () => Promise.resolve(undefined) }))
+  const { openReadOnly } = await import('../../adapters/embedded/read-only.ts')
+  const store = await openReadOnly({ events, views }, systemClock, () => undefined)
+  try {
+    return await statusOf({ log: store.log, checkpoint: store.views.checkpoint })
+  } finally {
+    store.close()
+  }
+}
+
+/** Returns the checkpoint of each read model, of a data directory read-only. */
+export const projectionStatus: Services['projectionStatus'] = (config, say) =>
+  config.storage.type === 'embedded'
+    ? statusInDirectory(config)
+    : withStores(config, systemClock, say, ({ log, views }) => statusOf({ log, checkpoint: views.checkpoint }))
