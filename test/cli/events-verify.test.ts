@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { canonical } from '../../src/events/json/canonical.ts'
 import type { Stored } from '../../src/events/log.ts'
 import type { ExportFormat, Manifest } from '../../src/history/export/manifest.ts'
@@ -27,7 +27,9 @@ type Found = { readonly kind: string; readonly index?: number; readonly between?
 type Report = { readonly verified: boolean; readonly findings: readonly Found[]; readonly size: number }
 const report = async (...args: readonly string[]): Promise<Report & { exit: number | null }> => {
   const { exit, out, err } = await verify(...args, '-o', 'json')
-  if (out === '') throw new Error(err)
+  // A manifest that cannot be read has no report.
+  if (out === '' && exit === 3) return { verified: false, findings: [], size: 0, exit }
+  if (out === '') throw new Error(`${exit}: ${err}`)
   return { ...(JSON.parse(out) as Report), exit }
 }
 
@@ -189,7 +191,18 @@ const tampered = <T>({ below, of }: Random, items: readonly T[], edit: (item: T)
   ])()
 }
 
-type Case = { readonly random: Random; readonly folder: string; readonly records: readonly Stored[] }
+/** Number of mutated exports; 10,000 is that of the contract, at which the independent verifier checks every case. */
+const MUTATIONS = Number(process.env['ROLLCALL_TEST_MUTATIONS'] ?? 300)
+
+type Check = (out: string, ...options: readonly string[]) => Promise<Report & { readonly exit: number | null }>
+type Case = {
+  readonly random: Random
+  readonly folder: string
+  readonly records: readonly Stored[]
+  /** File with the retained hashes. */
+  readonly hashes: string
+  readonly check: Check
+}
 /** Problem of a case, as text; undefined if its verdict is right. */
 type Outcome = Promise<string | undefined>
 
@@ -197,7 +210,7 @@ const isNamedAs = ({ findings }: Report, expected: Found): boolean =>
   findings.some(({ kind, index }) => kind === expected.kind && index === expected.index)
 
 /** The log is written again with new hashes, and its own key signs it. Retained: hashes and a checkpoint. */
-const rewrittenLog = async ({ random, folder, records }: Case): Outcome => {
+const rewrittenLog = async ({ random, folder, records, hashes, check }: Case): Outcome => {
   const { below, of, chance } = random
   const size = 1 + below(records.length)
   const retained = join(folder, 'retained')
@@ -209,19 +222,19 @@ const rewrittenLog = async ({ random, folder, records }: Case): Outcome => {
   const { out } = await madeExport(changed, folder, { format: of(FORMATS), gzip: chance(0.2) })
   const letter = ({ id, data }: Stored) => id + data
   const expected = differenceOf(records.map(letter), changed.map(letter))
-  const named = await report(out, '--vkey', VKEY, '--hashes', join(folder, 'hashes'), '--checkpoint', retained)
+  const named = await check(out, '--hashes', hashes, '--checkpoint', retained)
   // An export that ends earlier than the retained hashes is no shorter log: only a later checkpoint shows that.
   const isCut = expected?.kind === 'truncated'
   if (expected && !isCut && !isNamedAs(named, expected)) return JSON.stringify([expected, named])
   const isAfter = expected === undefined || expected.index! >= size
-  const plain = await report(out, '--vkey', VKEY, '--checkpoint', retained)
+  const plain = await check(out, '--checkpoint', retained)
   return plain.verified === isAfter ? undefined : JSON.stringify([size, expected, plain])
 }
 
-type Made = { readonly out: string; readonly format: ExportFormat; readonly text: string; readonly manifest: Manifest }
+type Made = { readonly format: ExportFormat; readonly text: string; readonly manifest: Manifest }
 
 /** The file is changed, and mostly its hash in the manifest too. Retained: hashes. */
-const changedFile = async ({ random, folder }: Case, { out, format, text, manifest }: Made): Outcome => {
+const changedFile = async ({ random, folder, hashes, check }: Case, { format, text, manifest }: Made): Outcome => {
   const { below, chance } = random
   const end = format === 'csv' ? '\r\n' : '\n'
   const lines = text.split(end).slice(0, -1)
@@ -229,52 +242,131 @@ const changedFile = async ({ random, folder }: Case, { out, format, text, manife
   const other = lines[below(lines.length)]!.replaceAll('"n', '"m').replaceAll('Z', 'Y')
   const changed = tampered(random, lines, (line) => line.replace(/shop(?=[^p]*$)/, 'shot'), other)
   const content = [...head, ...changed].map((line) => line + end).join('')
+  const out = join(folder, 'out')
   writeFileSync(out, content)
   const sha256 = createHash('sha256').update(content).digest('hex')
   const stated = { ...manifest.files[0]!, bytes: Buffer.byteLength(content), sha256, events: changed.length }
   const given = chance(0.7) ? { ...manifest, events: changed.length, files: [stated] } : manifest
   writeFileSync(`${out}.manifest.json`, `${canonical(given)}\n`)
   const expected = differenceOf(lines, changed)
-  const named = await report(out, '--vkey', VKEY, '--hashes', join(folder, 'hashes'))
+  const named = await check(out, '--hashes', hashes)
   if (expected && !isNamedAs(named, expected)) return JSON.stringify([format, expected, named])
-  const plain = await report(out, '--vkey', VKEY)
+  const plain = await check(out)
   const isFound = !named.verified && named.exit === 3 && !plain.verified
   return isFound === (expected !== undefined) ? undefined : JSON.stringify([format, expected, named, plain])
 }
 
-await t.test('1,000 random tamperings are found and named', { timeout: 240_000 }, async (t) => {
+const KINDS = ['changed', 'removed', 'inserted', 'moved', 'truncated']
+
+/** Checks exports, and compares the verdicts with those of the independent verifier at the end. */
+const twoVerifiers = (folder: string, isCompared: () => boolean) => {
+  const compared: { readonly arguments: readonly string[]; readonly ours: Report }[] = []
+  const check: Check = async (out, ...options) => {
+    const given = ['--vkey', VKEY, ...options]
+    const ours = await report(out, ...given)
+    if (isCompared()) compared.push({ arguments: ['export', `${out}.manifest.json`, ...given], ours })
+    return ours
+  }
+  /** Cases in which the verdicts differ. A difference that the other verifier names is among ours. */
+  const disagreements = (): readonly string[] => {
+    if (!hasPython) return []
+    writeFileSync(join(folder, 'batch'), JSON.stringify(compared.map((one) => one.arguments)))
+    const options = { encoding: 'utf8', maxBuffer: 2 ** 26 } as const
+    const { stdout, stderr } = spawnSync('python3', ['-B', python, 'batch', join(folder, 'batch')], options)
+    const verdicts = stdout.split('\n').slice(0, -1)
+    if (verdicts.length !== compared.length) return [`${verdicts.length} of ${compared.length} verdicts: ${stderr}`]
+    return compared.flatMap(({ ours, arguments: given }, n) => {
+      const { verdict, index } = JSON.parse(verdicts[n]!) as { readonly verdict: string; readonly index?: number }
+      const isNamed = given.includes('--hashes') && KINDS.includes(verdict)
+      const isSame = !isNamed || ours.findings.some((found) => found.kind === verdict && found.index === index)
+      return (verdict === 'ok') === ours.verified && isSame ? [] : [`${verdicts[n]} ${JSON.stringify([ours, given])}`]
+    })
+  }
+  return { check, compared, disagreements }
+}
+
+const seeded = (t: Test): Random => {
   const seed = Number(process.env['ROLLCALL_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
   t.comment(`ROLLCALL_TEST_SEED=${seed}`)
-  const random = randomOf(seed)
+  return randomOf(seed)
+}
+
+await t.test('1,000 random tamperings are found and named by both verifiers', { timeout: 400_000 }, async (t) => {
+  const random = seeded(t)
   const root = t.testdir()
   const wrong: string[] = []
-  const cases: { readonly out: string; readonly isVerified: boolean }[] = []
+  const { check, disagreements } = twoVerifiers(root, () => random.chance(MUTATIONS / 2_000))
   for (let n = 0; n < 50; n++) {
     const records = recordsOf(random, 4 + random.below(12))
-    const folder = join(root, String(n))
-    mkdirSync(folder)
-    writeFileSync(join(folder, 'hashes'), ledgerOf(records).hashes())
-    const noted = async (name: string, outcome: Outcome) => {
-      const problem = await outcome
+    const hashes = join(root, `${n}-hashes`)
+    writeFileSync(hashes, ledgerOf(records).hashes())
+    let cases = 0
+    const noted = async (name: string, outcome: (given: Case) => Outcome) => {
+      const folder = join(root, `${n}-${cases++}`)
+      mkdirSync(folder)
+      const problem = await outcome({ random, folder, records, hashes, check })
       if (problem !== undefined) wrong.push(`${n} ${name}: ${problem}`)
     }
-    for (let m = 0; m < 8; m++) await noted('log', rewrittenLog({ random, folder, records }))
+    for (let m = 0; m < 8; m++) await noted('log', rewrittenLog)
     const format = random.of(FORMATS)
+    const folder = join(root, `${n}`)
+    mkdirSync(folder)
     const { out } = await madeExport(records, folder, { format })
     const manifest = JSON.parse(readFileSync(`${out}.manifest.json`, 'utf8')) as Manifest
-    const made = { out, format, text: readFileSync(out, 'utf8'), manifest }
-    for (let m = 0; m < 12; m++) await noted('file', changedFile({ random, folder, records }, made))
-    cases.push({ out, isVerified: (await report(out, '--vkey', VKEY)).verified })
+    const made = { format, text: readFileSync(out, 'utf8'), manifest }
+    for (let m = 0; m < 12; m++) await noted('file', (given) => changedFile(given, made))
   }
   t.strictSame(wrong.slice(0, 5), [], `${wrong.length} wrong`)
-  if (!hasPython) return
-  const batch = cases.map(({ out }) => ['export', `${out}.manifest.json`, '--vkey', VKEY])
-  writeFileSync(join(root, 'batch'), JSON.stringify(batch))
-  const { stdout } = spawnSync('python3', ['-B', python, 'batch', join(root, 'batch')], { encoding: 'utf8' })
-  const verdicts = stdout.split('\n').slice(0, -1)
-  t.strictSame(
-    verdicts.map((line) => (JSON.parse(line) as { readonly verdict: string }).verdict === 'ok'),
-    cases.map(({ isVerified }) => isVerified),
-    'the independent verifier agrees',
+  t.strictSame(disagreements().slice(0, 5), [], 'the independent verifier agrees')
+})
+
+/** Bytes with one random change. */
+const mutated = ({ below, of }: Random, bytes: Buffer): Buffer => {
+  const [at, other] = [below(bytes.length), below(bytes.length)]
+  const [low, high] = [Math.min(at, other), Math.min(Math.max(at, other), Math.min(at, other) + 40)]
+  const piece = bytes.subarray(low, high)
+  const between = (middle: Uint8Array, from = at) =>
+    Buffer.concat([bytes.subarray(0, at), middle, bytes.subarray(from)])
+  return of([
+    () => between(Buffer.of(bytes[at]! ^ (1 << below(8))), at + 1),
+    () => between(Buffer.of(below(256)), at + 1),
+    () => between(Buffer.alloc(0), at + 1),
+    () => between(Buffer.of(of([...Buffer.from(' \t\r\n",:{}[]0e-\\\'')]))),
+    () => between(piece),
+    () => Buffer.concat([bytes.subarray(0, low), bytes.subarray(high)]),
+  ])()
+}
+
+await t.test('both verifiers agree on mutated exports', { timeout: 1_200_000 }, async (t) => {
+  const random = seeded(t)
+  const { below, of, chance } = random
+  const root = t.testdir()
+  const bases = await Promise.all(
+    FORMATS.map(async (format) => {
+      const folder = join(root, format)
+      mkdirSync(folder)
+      const { out } = await madeExport(recordsOf(random, 6), folder, { format })
+      return { data: readFileSync(out), manifest: readFileSync(`${out}.manifest.json`, 'utf8') }
+    }),
   )
+  const { check, disagreements } = twoVerifiers(root, () => true)
+  let verified = 0
+  for (let n = 0; n < MUTATIONS; n++) {
+    const base = of(bases)
+    const out = join(root, `${n}`)
+    const isOfData = chance(0.6)
+    const data = isOfData ? mutated(random, base.data) : base.data
+    const stated = JSON.parse(base.manifest) as Manifest
+    const sha256 = createHash('sha256').update(data).digest('hex')
+    const file = { ...stated.files[0]!, name: `${n}`, bytes: data.length, sha256 }
+    const manifest = `${canonical({ ...stated, files: [file] })}\n`
+    writeFileSync(out, data)
+    writeFileSync(
+      `${out}.manifest.json`,
+      isOfData || below(20) === 0 ? manifest : mutated(random, Buffer.from(manifest)),
+    )
+    if ((await check(out)).verified) verified++
+  }
+  t.comment(`${verified} of ${MUTATIONS} verified`)
+  t.strictSame(disagreements().slice(0, 5), [])
 })

@@ -22,6 +22,7 @@ const LEDGER = '/audit/v1/ledger'
 const FLAG = '/api/v1/namespaces/default/flags'
 /** Maximum members of one request for several changes (api.md §7.9). */
 const CHANGES = 200
+const WRITERS = 16
 
 const program = await fsck().catch(failureOf)
 const skip = program.startsWith('/') ? false : `no fsck: ${program}`
@@ -40,6 +41,24 @@ const grow = async (service: Started, size: number): Promise<Checkpoint> => {
       await service.request('POST', `${FLAG}/f/changes`, { changes })
     }
   }
+}
+
+/** Runs a check while 16 writers append events, and seals while it runs. */
+const whileWriting = async (service: Started, check: () => Promise<string>): Promise<string> => {
+  let isOver = false
+  const write = async (n: number) => {
+    for (let enabled = false; !isOver; enabled = !enabled) {
+      await service.request('PUT', `${FLAG}/w${n}`, { name: 'w', enabled })
+      if (n === 0) await sealed(service)
+    }
+  }
+  const key = (n: number) => ({ key: `w${n}`, name: 'w', type: 'BOOLEAN_FLAG_TYPE' })
+  for (let n = 0; n < WRITERS; n++) await service.request('POST', FLAG, key(n))
+  const writers = Array.from({ length: WRITERS }, (_, n) => write(n))
+  const text = await check()
+  isOver = true
+  await Promise.all(writers)
+  return text
 }
 
 /** A server in front of a service. `answer` replaces the answer to a path of the ledger. */
@@ -87,6 +106,7 @@ await t.test(
       })
     const success = (size: number) => new RegExp(`Successfully fsck'd log with size ${size} `)
     t.match(await check(service.url), success(whole))
+    t.match(await whileWriting(service, () => check(service.url)), /Successfully fsck'd log with size /)
 
     // Every size is signed here with the key of the service, over the hashes that the service has.
     const signer = signerOf(origin, createPrivateKey(await readFile(keyFile)))

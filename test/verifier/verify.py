@@ -13,7 +13,8 @@ Needs the standard library of Python 3.8 or later, and the program `openssl` 3. 
 
 Verdicts of exports:
     ok                                 with the number of events and the size of the checkpoint
-    changed removed inserted moved     with the first index at which the log differs from the retained hashes;
+    changed removed inserted moved truncated
+                                       with the first index at which the log differs from the retained hashes;
                                        `removed` also if an export without filter lacks a record of its range
     differs                            with the sizes between which the difference lies
     log shorter than the checkpoint, no consistency proof
@@ -119,13 +120,13 @@ def check_range(manifest, records):
         raise Refused('removed', index=expected)
 
 
-def check_retained_hashes(retained, indexes, leaves):
+def check_retained_hashes(retained, indexes, leaves, manifest):
     """First exported record that differs from the retained hashes."""
     at = dict(zip(indexes, leaves))
-    if indexes and indexes == list(range(len(indexes))):
+    if not manifest['filter'] and manifest['index']['from'] == 0:
         found = classify(retained, leaves)
-        # An export that ends before the retained hashes do shows no removal.
-        if found is not None and found[0] != 'truncated':
+        # An export whose range ends before the retained hashes do shows no removal.
+        if found is not None and (found[0] != 'truncated' or len(leaves) < manifest['index']['to']):
             raise Refused(found[0], index=found[1])
         return
     known, present = set(retained), set(leaves)
@@ -168,11 +169,11 @@ def verify_export(options):
         raise Refused('log shorter than the checkpoint', size=retained[-1].size)
     records = load_records(manifest, folder)
     hashes = load_cover(manifest, folder)
-    check_range(manifest, records)
     leaves = [leaf_hash(record.entry()) for record in records]
     indexes = [record.index for record in records]
     if options.hashes is not None:
-        check_retained_hashes(hash_lines(read(options.hashes)), indexes, leaves)
+        check_retained_hashes(hash_lines(read(options.hashes)), indexes, leaves, manifest)
+    check_range(manifest, records)
     checker = CoverChecker(checkpoint.size, iter(hashes), [old.size for old in retained])
     fits = all(checker.add(index, leaf) for index, leaf in zip(indexes, leaves))
     root = checker.root() if fits else None

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fail } from '../../../failure.ts'
 import { type Manifest, parseManifest } from '../../../history/export/manifest.ts'
+import { parseVkey } from '../../../ledger/note/vkey.ts'
 import { textOfFile } from '../../ledger/checkpoint-file.ts'
 import { hashesOfLines, linesOf } from '../../ledger/hash-file.ts'
 import type { Findings } from './findings.ts'
@@ -18,8 +19,10 @@ export const readManifest = async (file: string | undefined, given: string | und
   const path = given ?? (file === undefined || isManifest ? file : `${file}${MANIFEST}`)
   if (path === undefined) return fail('usage', 'Name the export FILE, or --data or --store.')
   const manifest = parseManifest(await textOfFile(path, 'The manifest'))
-  if ('wrong' in manifest)
-    return fail('check', `${path} is not a manifest of an export: ${manifest.wrong} is missing or wrong.`)
+  const refuse = (member: string) =>
+    fail('check', `${path} is not a manifest of an export: ${member} is missing or wrong.`)
+  if ('wrong' in manifest) return refuse(manifest.wrong)
+  if (!manifest.vkeys.every((vkey) => parseVkey(vkey.trim()))) return refuse('vkeys')
   const folder = dirname(path)
   const [only, ...others] = manifest.files
   const isRenamed = file !== undefined && !isManifest && only !== undefined && others.length === 0 && existsSync(file)
