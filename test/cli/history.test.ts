@@ -99,6 +99,26 @@ await t.test('token find looks up the text of a token without sending it', async
   )
 })
 
+await t.test('the command "sessions find" looks up the live sessions of a person', async (t) => {
+  const { service, liar } = await everyWay(t)
+  const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
+  liar.lies = { claims: { sub: 'ada', email: 'Ada@example.com', preferred_username: 'ada' } }
+  const { id } = (await logIn(service, OIDC)).authentication
+  const find = (person: string, more: readonly string[] = [], input = '') =>
+    rollcall(['sessions', 'find', person, ...more], env, input)
+  t.match(await find('ada@EXAMPLE.com'), { exit: 0, out: new RegExp(`^ID +METHOD[^]*\n${id} +OIDC`) })
+  t.match(await find('-', ['-o', 'name'], ' ada\n'), { exit: 0, out: `${id}\n` })
+  t.match(await find('bob'), { exit: 4, out: '', err: /No session of this person is among the 1 live sessions/ })
+  t.match(await find('-'), { exit: 2, err: /or - for standard input/ })
+  const paged = await standIn(({ body }) => ({
+    body: { authentications: [], examined: 10_000, nextPageToken: body.includes('next') ? '' : 'next' },
+  }))
+  t.teardown(paged.close)
+  const { err } = await rollcall(['sessions', 'find', 'ada'], { ROLLCALL_ADDRESS: paged.address, ROLLCALL_TOKEN: 'x' })
+  t.match(err, /among the 20000 live sessions/)
+  t.ok(paged.seen.every(({ path, query }) => path.endsWith('/sessions/find') && query.size === 0))
+})
+
 await t.test('the command "subjects find" looks up a person', async (t) => {
   const { service } = await everyWay(t)
   const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }

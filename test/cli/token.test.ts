@@ -349,3 +349,22 @@ await t.test('if all tokens are lost, a new one is created on the data of a stop
   })
   t.match((await as(client.out.trim(), '/auth/v1/access')).json, { publishable: true, namespaceKey: 'default' })
 })
+
+await t.test('a write without a required reason names the option --reason, and succeeds with it', async (t) => {
+  const service = await startService(t, { 'authorization.require_reason': '*' })
+  const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
+  const flags = 'flags: [{key: f, name: F, type: BOOLEAN_FLAG_TYPE}]\n'
+  const made = await rollcall(['token', 'create', 'ci', '--reason', 'r', '-o', 'json'], env)
+  const { id } = (JSON.parse(made.out) as { readonly authentication: { readonly id: string } }).authentication
+  for (const args of [
+    ['token', 'create', 'other'],
+    ['token', 'revoke', id, '--yes'],
+    ['import', '--stdin', '--yes'],
+    ['flag', 'delete', 'f', '--yes'],
+  ]) {
+    const name = args.join(' ')
+    const without = await rollcall(args, env, flags)
+    t.match(without, { exit: 2, err: /reason is required[^]*Give the reason of the change: --reason TEXT/ }, name)
+    t.match(await rollcall([...args, '--reason', 'launch'], env, flags), { exit: 0 }, name)
+  }
+})

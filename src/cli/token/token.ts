@@ -13,21 +13,11 @@ import {
   withTarget,
 } from '../options.ts'
 import type { CommandServices } from '../services.ts'
-import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
+import { type OutputOptions, printMany, printOne } from '../terminal/output.ts'
 import { confirm, escapeControl, type Terminal } from '../terminal/terminal.ts'
 import { addTokenCreate } from './create.ts'
 import { addTokenFind } from './find.ts'
-import { nameOf, namespaceOf } from './holder.ts'
-
-const COLUMNS: readonly Column<Authentication>[] = [
-  ['ID', ({ id }) => id],
-  ['METHOD', ({ method }) => method.replace(/^METHOD_/, '')],
-  ['NAME', nameOf],
-  ['NAMESPACE', namespaceOf],
-  ['STATUS', ({ status }) => status],
-  ['CREATED', ({ createdAt }) => createdAt],
-  ['EXPIRES', ({ expiresAt }) => expiresAt ?? 'never'],
-]
+import { nameOf, TOKEN_COLUMNS } from './holder.ts'
 
 type ListOptions = TargetOptions &
   OutputOptions & {
@@ -51,7 +41,7 @@ const list = async ({ all = false, limit: most, ...options }: ListOptions, given
     page = await ask<AuthenticationList>('GET', '/auth/v1/tokens', { query })
     found.push(...page.authentications)
   } while (page.nextPageToken !== '' && found.length < limit)
-  printMany(given.terminal, found, { ...page, authentications: found }, ({ id }) => id, COLUMNS, options)
+  printMany(given.terminal, found, { ...page, authentications: found }, ({ id }) => id, TOKEN_COLUMNS, options)
   const total = page.totalCountExact === false ? `more than ${page.totalCount}` : String(page.totalCount)
   if (page.nextPageToken !== '' && !options.quiet)
     given.terminal.info(`${found.length} of ${total} tokens shown; use --all for the rest.`)
@@ -124,7 +114,7 @@ export const addToken = (program: Command, given: CommandServices): void => {
     .command('token')
     .summary('create, list, show, find and revoke client tokens')
     .description('Creates, lists, shows, finds and revokes the tokens of a running service.')
-  addTokenCreate(token, given, COLUMNS)
+  addTokenCreate(token, given, TOKEN_COLUMNS)
   withField(withOutput(withTarget(token.command('list'), given), ['table', 'json', 'ndjson', 'name']))
     .summary('list tokens, oldest first')
     .option('--status <status>', 'ACTIVE, EXPIRED or DELETED (default: active and expired)', (text) =>
@@ -144,9 +134,9 @@ export const addToken = (program: Command, given: CommandServices): void => {
     .summary('print one token’s record')
     .action(async (id: string, options: TargetOptions & OutputOptions) => {
       const record = await (await clientOf(options, given)).ask<Authentication>('GET', `/auth/v1/tokens/${segment(id)}`)
-      printOne(given.terminal, record, () => record.id, COLUMNS, options)
+      printOne(given.terminal, record, () => record.id, TOKEN_COLUMNS, options)
     })
-  addTokenFind(token, given, COLUMNS)
+  addTokenFind(token, given, TOKEN_COLUMNS)
   withReason(withTarget(token.command('revoke <id...>'), given))
     .summary('revoke tokens; they stop working immediately')
     .option('--dry-run', 'print the plan without changing anything')

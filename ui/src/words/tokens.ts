@@ -84,7 +84,6 @@ export const tokens = {
     submit: 'Find',
     sending: 'Finding…',
     failed: 'The token was not searched',
-    insecure: 'This browser computes a SHA-256 only over https. Use the command: rollcall token find',
     found: 'Found',
     events: (n: number) => `${counted(n, 'event', 'events')} in the history`,
     none: 'No token of Rollcall has this value.',
