@@ -45,9 +45,9 @@ const grow = async (service: Started, size: number): Promise<Checkpoint> => {
 
 /** Runs a check while 16 writers append events, and seals while it runs. */
 const whileWriting = async (service: Started, check: () => Promise<string>): Promise<string> => {
-  let isOver = false
+  const over = new AbortController()
   const write = async (n: number) => {
-    for (let enabled = false; !isOver; enabled = !enabled) {
+    for (let enabled = false; !over.signal.aborted; enabled = !enabled) {
       await service.request('PUT', `${FLAG}/w${n}`, { name: 'w', enabled })
       if (n === 0) await sealed(service)
     }
@@ -56,7 +56,7 @@ const whileWriting = async (service: Started, check: () => Promise<string>): Pro
   for (let n = 0; n < WRITERS; n++) await service.request('POST', FLAG, key(n))
   const writers = Array.from({ length: WRITERS }, (_, n) => write(n))
   const text = await check()
-  isOver = true
+  over.abort()
   await Promise.all(writers)
   return text
 }
