@@ -148,6 +148,14 @@ type Pod = {
 }
 const podOf = ({ spec }: Manifest) => (spec as { template: { spec: Pod } }).template.spec
 
+await t.test("the security contexts of the chart's values are those of the plain manifests", (t) => {
+  const pod = podOf(one('Deployment', raw)) as unknown as { securityContext: Tree; containers: readonly [Tree] }
+  const { podSecurityContext, securityContext } = values as unknown as Record<string, Tree>
+  t.strictSame(podSecurityContext, { ...pod.securityContext, fsGroupChangePolicy: 'OnRootMismatch' })
+  t.strictSame(securityContext, pod.containers[0]['securityContext'])
+  t.end()
+})
+
 /** With a fixed version of Kubernetes, because a helm built from source assumes an old one. */
 const helm = async (...args: readonly string[]) =>
   (await run('helm', ['template', 'rollcall', chart, '--namespace', 'rollcall', '--kube-version', '1.31.0', ...args]))

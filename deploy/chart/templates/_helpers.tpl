@@ -40,9 +40,12 @@ history:
     key_file: /etc/rollcall-ledger/signing-key.pem
 {{- end }}
 server:
+{{- if ne .Values.listenAddress "0.0.0.0" }}
+  host: {{ .Values.listenAddress | quote }}
+{{- end }}
   shutdown_grace: {{ printf "%ds" (int .Values.shutdownGraceSeconds) }}
 metrics:
-  address: {{ printf "0.0.0.0:%d" (int .Values.metrics.port) | quote }}
+  address: {{ printf (ternary "[%s]:%d" "%s:%d" (contains ":" .Values.listenAddress)) .Values.listenAddress (int .Values.metrics.port) | quote }}
 {{- end }}
 
 {{- /* Settings that are refused under config, because a ConfigMap is readable by every reader of the namespace. */}}
@@ -133,14 +136,7 @@ spec:
   enableServiceLinks: false
   # 5 s of preStop, the grace period for running requests, and a margin.
   terminationGracePeriodSeconds: {{ add 35 (int .Values.shutdownGraceSeconds) }}
-  securityContext:
-    runAsNonRoot: true
-    runAsUser: 10001
-    runAsGroup: 10001
-    fsGroup: 10001
-    # Not at every start, because this gives the group write access to the files of the volume, and the service refuses a key file that others can write.
-    fsGroupChangePolicy: OnRootMismatch
-    seccompProfile: { type: RuntimeDefault }
+  securityContext: {{- toYaml .Values.podSecurityContext | nindent 4 }}
   {{- with .Values.image.pullSecrets }}
   imagePullSecrets: {{- toYaml . | nindent 4 }}
   {{- end }}
@@ -189,10 +185,7 @@ spec:
         {{- end }}
         - { name: data, mountPath: /data }
         - { name: tmp, mountPath: /tmp }
-      securityContext:
-        allowPrivilegeEscalation: false
-        readOnlyRootFilesystem: true
-        capabilities: { drop: [ALL] }
+      securityContext: {{- toYaml .Values.securityContext | nindent 8 }}
       # The process is alive at once, and ready when its read models are complete. For a long history the first build takes minutes.
       startupProbe:
         httpGet: { path: /livez, port: http }
