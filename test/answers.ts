@@ -3,7 +3,7 @@ import { Compile } from 'typebox/schema'
 type Schema = Readonly<Record<string, unknown>>
 type Operation = { readonly responses: Readonly<Record<string, { readonly content?: Schema }>> }
 /** Parts of an OpenAPI document that are needed to check answers. */
-export type Document = {
+type Document = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
@@ -37,16 +37,25 @@ const pattern = (template: string) => {
   return new RegExp(`^${parts.join('[^/]*')}/?$`)
 }
 
+type AnswerCheck = (method: string, path: string, status: number, body: unknown) => string | undefined
+/** Checks by document, because nearly all services of a process have the same one. */
+const documents = new Map<string, AnswerCheck>()
+
 /**
  * Returns a check of 2xx answers against the document of their service: an unknown route, or a body that does not match
  * its schema.
  */
-export const answersBy = ({ paths, components }: Document) => {
+export const answersBy = (document: string): AnswerCheck => {
+  const check = documents.get(document) ?? checkBy(JSON.parse(document) as Document)
+  documents.set(document, check)
+  return check
+}
+const checkBy = ({ paths, components }: Document): AnswerCheck => {
   const known = new Map<unknown, Check>()
   const routes = Object.entries(paths)
     .map(([template, operations]) => ({ template, operations, pattern: pattern(template) }))
     .sort((one, other) => one.template.split('{').length - other.template.split('{').length)
-  return (method: string, path: string, status: number, body: unknown): string | undefined => {
+  return (method, path, status, body) => {
     const name = path.split('?', 1)[0]!
     const found = routes.find(({ operations, pattern }) => method.toLowerCase() in operations && pattern.test(name))
     const content = found?.operations[method.toLowerCase()]?.responses[status]?.content

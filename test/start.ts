@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 import { start } from '../src/app/start.ts'
 import { type Clock, systemClock } from '../src/clock.ts'
 import { loadConfig } from '../src/config/load.ts'
-import { answersBy, type Document } from './answers.ts'
+import { answersBy } from './answers.ts'
 import { clusterOf, onCluster } from './cluster/own.ts'
 import { isForNow, isLate } from './late-servers.ts'
 import type { VirtualClock } from './virtual-clock.ts'
@@ -180,7 +180,7 @@ export const startService = async (
     if (method === 'POST') await nextMillisecond()
     const { status, text, headers: told } = answer
     if (status >= 300 || text === '' || !told['content-type']?.startsWith('application/json')) return answer
-    wrongWith ??= answersBy((await exchange<Document>('GET', '/openapi.json', undefined, {})).json)
+    wrongWith ??= answersBy((await exchange('GET', '/openapi.json', undefined, {})).text)
     const wrong = wrongWith(method, path, status, answer.json)
     if (wrong !== undefined) throw new Error(wrong)
     return answer

@@ -124,13 +124,21 @@ type Schemas = Record<string, object>
 
 /** Replaces each named schema by a reference and collects the schemas in `schemas`. */
 const referring = (schemas: Schemas) => {
+  // Most routes share their parameters and errors, and each is walked once.
+  const walked = new Map<object, unknown>()
   const refer = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(refer)
     if (typeof value !== 'object' || value === null) return value
+    const made = walked.get(value) ?? walk(value)
+    walked.set(value, made)
+    return made
+  }
+  const walk = (value: object): unknown => {
+    if (Array.isArray(value)) return value.map(refer)
     const { $id: name, ...members } = value as Readonly<Record<string, unknown>>
+    if (typeof name === 'string' && name in schemas) return { $ref: `#/components/schemas/${name}` }
     const schema = Object.fromEntries(Object.entries(members).map(([key, member]) => [key, refer(member)]))
     if (typeof name !== 'string') return schema
-    schemas[name] ??= schema
+    schemas[name] = schema
     return { $ref: `#/components/schemas/${name}` }
   }
   return refer as <T>(value: T) => T
