@@ -31,7 +31,7 @@ const allOf = (thing: string) => anyOf(thing, 'read', 'create', 'update', 'delet
 export const pages = {
   flags: {
     path: '/ns/$ns/flags',
-    search: parameters('q', 'type', 'state', 'sort', 'page', 'at'),
+    search: parameters('q', 'type', 'state', 'asked', 'sort', 'page', 'at'),
     component: lazyRouteComponent(() => import('./pages/flags/flags.tsx'), 'Flags'),
     entry: {
       group: 'namespace',

@@ -1,8 +1,9 @@
-import type { Flag, FlagList } from '../../../src/contract/flags/flag.ts'
+import type { Flag, FlagList, FlagWithUsage } from '../../../src/contract/flags/flag.ts'
 import type { ChangedFlag as TriedFlag } from '../../../src/contract/flags/flag-changes.ts'
 import type { Rollout } from '../../../src/contract/flags/rollout.ts'
 import type { Rule } from '../../../src/contract/flags/rule.ts'
 import { flags as words } from '../words/flags.ts'
+import { serviceNow } from './clock.ts'
 import { Failure } from './failure.ts'
 import { keys } from './keys.ts'
 import { path, query, request } from './request.ts'
@@ -20,6 +21,8 @@ type FlagFilter = {
   readonly q?: string | undefined
   readonly type?: string | undefined
   readonly enabled?: string | undefined
+  /** Flags that were evaluated in the last 30 days, or those that were not. */
+  readonly last?: '' | 'recently' | 'not' | undefined
   readonly sort?: string | undefined
   readonly order?: string | undefined
   readonly page?: string | undefined
@@ -27,6 +30,11 @@ type FlagFilter = {
 }
 
 const PAGE = 50
+const MONTH_MS = 30 * 86_400_000
+
+/** Parameter of the API for the filter by last evaluation. */
+const evaluated = (last: FlagFilter['last']) =>
+  last && { [last === 'not' ? 'notEvaluatedSince' : 'evaluatedSince']: new Date(serviceNow() - MONTH_MS).toISOString() }
 
 const ofNamespace = (namespace: string, ...rest: readonly string[]) =>
   `api/v1/namespaces/${path(namespace, 'flags', ...rest)}`
@@ -37,17 +45,21 @@ export const flagPath = (namespace: string, key: string): string => ofNamespace(
 /** Reads one page of the flags of a namespace, including their targeting. */
 export const readFlags = async (
   namespace: string,
-  { page, ...filter }: FlagFilter,
+  { page, last, ...filter }: FlagFilter,
   signal?: AbortSignal,
 ): Promise<FlagPage> =>
   (
     await request<FlagPage>(
-      `${ofNamespace(namespace)}${query({ ...filter, include: 'targeting', limit: PAGE, pageToken: page })}`,
+      `${ofNamespace(namespace)}${query({ ...filter, ...evaluated(last), include: 'targeting', limit: PAGE, pageToken: page })}`,
       {
         signal,
       },
     )
   ).value
+
+/** Reads when a flag was last evaluated, and when the snapshot of its namespace was last fetched. */
+export const readUsage = async (namespace: string, key: string, signal?: AbortSignal): Promise<FlagWithUsage> =>
+  (await request<FlagWithUsage>(`${flagPath(namespace, key)}${query({ include: 'usage' })}`, { signal })).value
 
 /** Searches the flags of a namespace by name or key; returns at most `limit`. */
 export const searchFlags = async (

@@ -121,6 +121,14 @@ export const flag = {
     delete: 'Delete',
   },
 
+  asked: {
+    last: (time: string) => `Last asked ${time}.`,
+    never: 'Not asked here.',
+    engines: (time: string) => `Engines fetched this namespace ${time}.`,
+    thisHour: 'within this hour',
+    notKnown: 'Not known when it was last asked.',
+  },
+
   remove: {
     open: 'Delete flag',
     title: (key: string) => `Delete flag ${key}?`,

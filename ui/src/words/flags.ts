@@ -12,6 +12,8 @@ export const flags = {
   types: { '': 'All types', BOOLEAN_FLAG_TYPE: 'Boolean', VARIANT_FLAG_TYPE: 'Variant' },
   state: 'State',
   states: { '': 'All states', true: 'On or default true', false: 'Off or default false' },
+  asked: 'Last asked',
+  askedWhen: { '': 'Asked at any time', recently: 'Asked in the last 30 days', not: 'Not asked for 30 days' },
   create: 'New flag',
   columns: {
     flag: 'Flag',

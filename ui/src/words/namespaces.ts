@@ -14,6 +14,7 @@ export const namespaces = {
     description: 'Description',
     flags: 'Flags',
     segments: 'Segments',
+    fetched: 'Fetched by engines',
     created: (zone: string) => `Created (${zone})`,
     createdLabel: 'Created',
     actions: 'Actions',
@@ -45,6 +46,7 @@ export const namespaces = {
       segments === 0
         ? 'It has no flags.'
         : `It has no flags. Its ${counted(segments, 'segment goes', 'segments go')} with it.`,
+    lastFetched: 'Engines last fetched it',
     submit: 'Delete namespace',
     titleWithFlags: (key: string, n: number) => `Namespace ${key} still has ${flags(n)}`,
     withFlags: 'Delete them first, or delete everything:',

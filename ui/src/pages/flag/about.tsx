@@ -12,6 +12,7 @@ import { copying as copyWords } from '../../words/copying.ts'
 import { flag } from '../../words/flag.ts'
 import { CopyFlag } from './copy-flag.tsx'
 import type { Draft } from './draft.ts'
+import { LastAsked } from './last-asked.tsx'
 import { MetadataRows } from './metadata-rows.tsx'
 
 const words = flag.about
@@ -54,7 +55,8 @@ export const About = ({
   readonly onDelete: () => void
 }) => {
   const [copying, setCopying] = useState(false)
-  const whyHere = useWhyNot(useAt())
+  const at = useAt()
+  const whyHere = useWhyNot(at)
   const precise = !isImprecise(loaded.flag.metadata)
   return (
     <div className="form">
@@ -72,6 +74,7 @@ export const About = ({
       )}
       {!precise && <p className="notice">{words.precise}</p>}
       <AboutTimes of={loaded.flag} />
+      {at === undefined && <LastAsked of={loaded.flag} />}
       <div className="bar">
         <Button why={whyHere} onClick={() => setCopying(true)}>
           {copyWords.open}

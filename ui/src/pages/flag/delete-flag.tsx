@@ -5,6 +5,7 @@ import { Remove } from '../../parts/editing/remove.tsx'
 import { useSay } from '../../parts/feedback/status.tsx'
 import { flag } from '../../words/flag.ts'
 import { removal } from '../../words/pending.ts'
+import { LastAsked } from './last-asked.tsx'
 
 const words = flag.remove
 const DAY_MS = 86_400_000
@@ -36,6 +37,7 @@ export const DeleteFlag = ({
       }}
     >
       <p>{words.why}</p>
+      <LastAsked of={thing} />
     </Remove>
   )
 }

@@ -11,9 +11,11 @@ import type { Column } from '../../parts/lists/table.tsx'
 import { useListRead } from '../../parts/lists/use-list-read.ts'
 import { zoneName } from '../../parts/moment.ts'
 import { NamedLink } from '../../parts/named-link.tsx'
+import { Time } from '../../parts/time.tsx'
 import { useMissingHistory } from '../../parts/timeline/missing-right.ts'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
+import { common } from '../../words/common.ts'
 import { flags as words } from '../../words/flags.ts'
 import { State } from './state.tsx'
 import { Targeting } from './targeting.tsx'
@@ -28,6 +30,7 @@ const optionsOf = <K extends string>(of: Readonly<Record<K, string>>, first: K) 
 ]
 const types = optionsOf(words.types, '')
 const states = optionsOf(words.states, '')
+const askedWhen = optionsOf(words.askedWhen, '')
 
 const columnsOf = (ns: string, zone: string, readable: boolean): readonly Column<ListedFlag>[] => [
   {
@@ -43,6 +46,12 @@ const columnsOf = (ns: string, zone: string, readable: boolean): readonly Column
     cell: (flag) => <State flag={flag} />,
   },
   { key: 'targeting', head: words.columns.targeting, cell: (flag) => <Targeting flag={flag} /> },
+  {
+    key: 'asked',
+    head: words.asked,
+    sort: 'lastEvaluatedAt',
+    cell: ({ lastEvaluatedAt }) => <Time instant={lastEvaluatedAt} toHour absent={common.notKnown} />,
+  },
   {
     key: 'changed',
     head: words.columns.changed(zone),
@@ -65,12 +74,14 @@ export const Flags = () => {
   const { q = '', page, at } = search
   const type = types.find(({ value }) => value === search.type)?.value ?? ''
   const state = states.find(({ value }) => value === search.state)?.value ?? ''
-  const order = orderOf(search.sort, ['name', 'key', 'changedAt'])
+  // A past moment has only some of the hours.
+  const last = at === undefined ? (askedWhen.find(({ value }) => value === search.asked)?.value ?? '') : ''
+  const order = orderOf(search.sort, ['name', 'key', 'changedAt', 'lastEvaluatedAt'])
   const address = useListAddress(search)
   const { zone } = usePreferences()
   const why = useWhyNot(at, { right: 'flag.create', namespaceKey: ns })
   const readable = useMissingHistory(ns) === undefined
-  const asked = { q, type, enabled: state, sort: order.by, order: order.descending ? 'desc' : 'asc', page, at }
+  const asked = { q, type, enabled: state, last, sort: order.by, order: order.descending ? 'desc' : 'asc', page, at }
   const read = useListRead(keys.flags(ns), asked, (of, signal) => readFlags(ns, of, signal))
   const create = (
     <CreateLink to={toNewFlag(ns)} why={why}>
@@ -85,8 +96,8 @@ export const Flags = () => {
       read={{ ...read, rows: read.page?.flags ?? [] }}
       address={address}
       q={q}
-      filtered={type !== '' || state !== ''}
-      cleared={{ type: '', state: '' }}
+      filtered={type !== '' || state !== '' || last !== ''}
+      cleared={{ type: '', state: '', asked: '' }}
       filters={
         <>
           <Select
@@ -103,6 +114,15 @@ export const Flags = () => {
             options={states}
             onChange={(value) => address.filter({ state: value })}
           />
+          {at === undefined && (
+            <Select
+              label={words.asked}
+              hiddenLabel
+              value={last}
+              options={askedWhen}
+              onChange={(value) => address.filter({ asked: value })}
+            />
+          )}
         </>
       }
       create={create}

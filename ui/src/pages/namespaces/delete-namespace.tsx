@@ -1,22 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
 import { keys } from '../../api/keys.ts'
-import { type Namespace, namespaceDeletion, readContents } from '../../api/namespaces.ts'
+import { type ListedNamespace, namespaceDeletion, readContents } from '../../api/namespaces.ts'
 import { Button } from '../../parts/button.tsx'
 import { Remove } from '../../parts/editing/remove.tsx'
 import { Actions, Dialog, useWayBack } from '../../parts/feedback/dialog.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { useSay } from '../../parts/feedback/status.tsx'
 import { LoadFailed, Loading } from '../../parts/lists/states.tsx'
+import { Time } from '../../parts/time.tsx'
 import { forgetNamespace } from '../../preferences.ts'
 import { common } from '../../words/common.ts'
 import { namespaces as words } from '../../words/namespaces.ts'
 
 /** Dialog that deletes a namespace. If it contains flags, the user must type its key to delete them too. */
 export const DeleteNamespace = ({
-  namespace: { key },
+  namespace: { key, snapshotFetchedAt },
   onClose,
 }: {
-  readonly namespace: Namespace
+  readonly namespace: ListedNamespace
   readonly onClose: () => void
 }) => {
   const say = useSay()
@@ -64,6 +65,11 @@ export const DeleteNamespace = ({
       }}
     >
       <p>{full ? words.remove.withFlags : words.remove.empty(segments)}</p>
+      {snapshotFetchedAt !== undefined && (
+        <p>
+          {words.remove.lastFetched} <Time instant={snapshotFetchedAt} toHour />.
+        </p>
+      )}
     </Remove>
   )
 }

@@ -14,7 +14,7 @@ import { zoneName } from '../../parts/moment.ts'
 import { Time } from '../../parts/time.tsx'
 import { usePreferences } from '../../preferences.ts'
 import { useMissing, useWhyNot } from '../../why-not.ts'
-import { number } from '../../words/common.ts'
+import { common, number } from '../../words/common.ts'
 import { namespaces as words } from '../../words/namespaces.ts'
 import { DeleteNamespace } from './delete-namespace.tsx'
 import { EditNamespace } from './edit-namespace.tsx'
@@ -64,6 +64,11 @@ const columnsOf = (
   },
   { key: 'flags', head: words.columns.flags, cell: ({ flagCount = 0 }) => number(flagCount) },
   { key: 'segments', head: words.columns.segments, cell: ({ segmentCount = 0 }) => number(segmentCount) },
+  {
+    key: 'fetched',
+    head: words.columns.fetched,
+    cell: ({ snapshotFetchedAt }) => <Time instant={snapshotFetchedAt} toHour absent={common.notKnown} />,
+  },
   {
     key: 'created',
     head: words.columns.created(zone),
