@@ -16,6 +16,15 @@ export type AnswersFrom = Pick<ListedFlag, 'type' | 'enabled' | 'ruleCount'> & {
 /** Number of buckets (of 100) that a threshold covers (api.md §8.5). */
 export const reachOf = (percentage: number): number => Math.min(100, Math.max(0, Math.ceil(Math.fround(percentage))))
 
+/** Percentage that a weight gives: of the 1000 buckets of a rule, whole ones only (api.md §8.5). */
+export const givenBy = (weight: number): number => Math.trunc(Math.fround(Math.fround(weight) * 10)) / 10
+
+/** Percentage of a threshold, with the whole percentage that it gives if that differs. */
+export const shareInWords = (percentage: string): string => {
+  const [given, reach] = [Number(percentage), reachOf(Number(percentage))]
+  return given === reach || Number.isNaN(reach) ? `${percentage} %` : `${percentage} % (counts as ${reach} %)`
+}
+
 /** Summary of a Boolean flag's answers. Rollouts are counted from 1. */
 type BooleanAnswers = {
   /** Answer for every entity, regardless of segments. */

@@ -1,7 +1,16 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { type AnswersFrom, answersInWords, booleanAnswers, type Gives, stillTrue } from '../../src/contract/answers.ts'
-import { booleanBucket } from '../../src/evaluation/bucket.ts'
+import {
+  type AnswersFrom,
+  answersInWords,
+  booleanAnswers,
+  type Gives,
+  givenBy,
+  reachOf,
+  shareInWords,
+  stillTrue,
+} from '../../src/contract/answers.ts'
+import { booleanBucket, width } from '../../src/evaluation/bucket.ts'
 import { compileFlag } from '../../src/evaluation/compile.ts'
 import { evaluateBoolean, evaluateVariant } from '../../src/evaluation/evaluate.ts'
 import type { FlagInput, RolloutInput, SegmentInput } from '../../src/evaluation/flag.ts'
@@ -230,5 +239,19 @@ await t.test('the possible answers of variant flags are described', (t) => {
       if (words.startsWith('Off')) t.equal(answer.reason, 'disabled')
     }
   }
+  t.end()
+})
+
+await t.test('the shares that are shown are those that the evaluation gives', (t) => {
+  for (let hundredths = 0; hundredths <= 10_000; hundredths++) {
+    const percent = hundredths / 100
+    if (givenBy(percent) !== width(percent) / 10) t.fail(`a weight of ${percent}`)
+    if (hundredths % 10 === 0 && givenBy(percent) !== percent) t.fail(`${percent} is a step of the evaluation`)
+    const words = percent === reachOf(percent) ? `${percent} %` : `${percent} % (counts as ${reachOf(percent)} %)`
+    if (shareInWords(String(percent)) !== words) t.fail(words)
+  }
+  t.equal(shareInWords('0.1'), '0.1 % (counts as 1 %)')
+  t.equal(shareInWords('99.01'), '99.01 % (counts as 100 %)')
+  t.equal(shareInWords('abc'), 'abc %')
   t.end()
 })

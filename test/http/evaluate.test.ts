@@ -202,6 +202,15 @@ await t.test('a request evaluates a single flag', async (t) => {
     const matched = { kind: 'rule', id: rule, rank: 1, matched: true, segmentKeys: ['everybody'], segmentOperator }
     t.same(explained.trace, [{ ...matched, ...failed, askedSegmentKeys: ['everybody', 'germans'], ...chosen }])
     t.notOk('trace' in (await ask(`${V}?explain=false`, { flagKey: 'checkout-v2', entityId: 'alice' })))
+    await make.boolean('tenth')
+    await make.threshold('tenth', 0.1)
+    await make.variantFlag('thirds')
+    const [a, b] = [await make.variant('thirds', 'a'), await make.variant('thirds', 'b')]
+    await make.rule('thirds', { segmentKey: 'everybody' }, { [a]: 33.33, [b]: 0.7 })
+    t.equal((await ask(`${B}?explain`, { flagKey: 'tenth', entityId: 'x' })).trace![0]!['threshold'], 0.1)
+    t.match((await ask(`${V}?explain`, { flagKey: 'thirds', entityId: 'x' })).trace, [
+      { distributions: [{ rollout: 33.33 }, { rollout: 0.7 }] },
+    ])
     await make.variantFlag('off', false)
     t.same((await ask(`${V}?explain=1`, { flagKey: 'off' })).trace, [], 'a disabled variant flag tries nothing')
   })

@@ -116,7 +116,7 @@ await t.test('a past state of a flag is compared, and restored in one reviewed r
   await notice.getByText('Segment old → true').waitFor()
   await openReview(page)
   t.equal(await field(review(page), 'Reason').inputValue(), `Restored from #${then}`)
-  await review(page).getByText('33.3 % of entities → true').first().waitFor()
+  await review(page).getByText('33.3 % (counts as 34 %) of entities → true').first().waitFor()
   await save(page)
   await said(page, 'changes saved.')
   t.notMatch(page.url(), /restore=/, 'a saved state is not restored again')

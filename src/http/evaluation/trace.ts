@@ -2,6 +2,7 @@ import { comparisonTypes, rolloutTypes, segmentOperators } from '../../contract/
 import type * as contract from '../../contract/evaluation.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { FailedConstraint, Trace, TraceStep } from '../../evaluation/trace.ts'
+import { shortFloat32 } from '../../events/json/float32.ts'
 import { membersOf } from '../wire/pieces.ts'
 
 /**
@@ -38,7 +39,7 @@ const failedConstraints = (failed: readonly FailedConstraint[], fits: Fits): rea
 }
 
 const shownStep = (step: TraceStep, fits: Fits): contract.TraceStep => {
-  const { failed, askedSegmentKeys, segmentOperator, type, distributions, ...rest } = step
+  const { failed, askedSegmentKeys, segmentOperator, type, threshold, distributions, ...rest } = step
   const variants = distributions?.map(({ variantKey }) => variantKey)
   return {
     ...rest,
@@ -46,8 +47,13 @@ const shownStep = (step: TraceStep, fits: Fits): contract.TraceStep => {
     ...(askedSegmentKeys && fits(...askedSegmentKeys) && { askedSegmentKeys }),
     ...(segmentOperator && { segmentOperator: segmentOperators.wire[segmentOperator] }),
     ...(segmentOperator && { failedConstraints: failedConstraints(failed, fits) }),
+    ...(threshold !== undefined && { threshold: shortFloat32(threshold) }),
     ...(type && { type: rolloutTypes.wire[type] }),
-    ...(distributions && variants && fits(...variants) && { distributions }),
+    ...(distributions &&
+      variants &&
+      fits(...variants) && {
+        distributions: distributions.map(({ variantKey, rollout }) => ({ variantKey, rollout: shortFloat32(rollout) })),
+      }),
   }
 }
 

@@ -1,4 +1,4 @@
-import { stillTrue } from '../../../src/contract/answers.ts'
+import { shareInWords, stillTrue } from '../../../src/contract/answers.ts'
 import { list } from './common.ts'
 import { ordered } from './ordered.ts'
 import { segmentsNamed } from './variant.ts'
@@ -11,7 +11,7 @@ export const flag = {
   notFound: 'Flag',
 
   rollout: ordered('rollout', 'Rollout', 'Rollouts', 'Every entity gets the default.'),
-  share: (percentage: string, value: boolean) => `${percentage} % of entities → ${value}`,
+  share: (percentage: string, value: boolean) => `${shareInWords(percentage)} of entities → ${value}`,
   segments: (keys: readonly string[], all: boolean, value: boolean) => `Segment ${segmentsNamed(keys, all)} → ${value}`,
   state: 'State',
   states: { false: 'Off', true: 'On' },

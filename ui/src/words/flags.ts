@@ -1,4 +1,4 @@
-import { answersInWords } from '../../../src/contract/answers.ts'
+import { answersInWords, shareInWords } from '../../../src/contract/answers.ts'
 import { counted, list } from './common.ts'
 
 export const flags = {
@@ -32,7 +32,7 @@ export const flags = {
   noMatch: 'No flags match',
   importWhy: 'Import flags from a file with the command line:',
   importLine: 'rollcall import features.yml',
-  share: (percentage: string, value: string) => `${percentage} % → ${value}`,
+  share: (percentage: string, value: string) => `${shareInWords(percentage)} → ${value}`,
   ofSegments: (keys: string, value: string) => `${keys} → ${value}`,
   rules: (n: number) => counted(n, 'rule', 'rules'),
   default: (key: string) => `default ${key}`,

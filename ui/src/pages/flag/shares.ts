@@ -1,6 +1,6 @@
 import { type Gives, reachOf } from '../../../../src/contract/answers.ts'
 import type { Draft } from './draft.ts'
-import { remainderOf, type Share } from './weights.ts'
+import { remainderOf, type Share, sizeOf } from './weights.ts'
 
 /** Share of all entities (percent) with the same answer. */
 export type Portion = {
@@ -48,7 +48,7 @@ export type VariantPortion = {
 type RulePortions = { readonly rule?: number; readonly portions: readonly VariantPortion[] }
 
 const ofRule = (shares: readonly Share[], variant: string): readonly VariantPortion[] => {
-  const weighted = shares.map((share) => ({ size: Number(share.weight) || 0, variant: share.variant, rest: false }))
+  const weighted = shares.map((share) => ({ size: sizeOf(share), variant: share.variant, rest: false }))
   const left = { size: Math.max(0, remainderOf(shares)), variant, rest: true }
   return [...weighted, left].filter(({ size }) => size > 0)
 }

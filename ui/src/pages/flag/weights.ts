@@ -1,3 +1,5 @@
+import { givenBy } from '../../../../src/contract/answers.ts'
+
 /** Weight of a variant in a rule, in percent, as typed; empty for no weight. */
 export type Share = { readonly variant: string; readonly weight: string }
 
@@ -11,17 +13,21 @@ const numberOf = ({ weight }: Share): number => (Number.isFinite(Number(weight))
 export const sumOf = (shares: readonly Share[]): number =>
   exactly(shares.reduce((sum, share) => sum + numberOf(share), 0))
 
-/** Percentage that the weights leave to no variant. */
-export const remainderOf = (shares: readonly Share[]): number => exactly(100 - sumOf(shares))
+/** Percentage of the entities that get the variant of a weight. */
+export const sizeOf = (share: Share): number => givenBy(numberOf(share))
+
+/** Percentage that the weights leave to no variant: what is missing to 100, and what their steps of 0.1 cut off. */
+export const remainderOf = (shares: readonly Share[]): number =>
+  exactly(100 - shares.reduce((sum, share) => sum + sizeOf(share), 0))
 
 /** Whether the sum exceeds 100; the service tolerates an excess of 0.001. */
 export const isTooMuch = (shares: readonly Share[]): boolean => sumOf(shares) > 100.001
 
-/** Splits 100 into `parts` multiples of 0.01, the larger ones first. */
+/** Splits 100 into `parts` multiples of 0.1, the steps of the evaluation, the larger ones first. */
 const evenWeights = (parts: number): readonly string[] => {
-  const least = Math.floor(10_000 / parts)
-  const more = 10_000 - least * parts
-  return Array.from({ length: parts }, (_, n) => String((least + (n < more ? 1 : 0)) / 100))
+  const least = Math.floor(1000 / parts)
+  const more = 1000 - least * parts
+  return Array.from({ length: parts }, (_, n) => String((least + (n < more ? 1 : 0)) / 10))
 }
 
 /** Rows of the present weights, then of the other variants. */
