@@ -158,6 +158,8 @@ await t.test('the alert rules and the dashboard match the metrics that a running
       'tokens_held',
       'history_reads_total',
       'history_streams',
+      'streams_sent_total',
+      'streams_slow_total',
       'subjects_erased_total',
     )
     for (const metric of metrics.keys()) {

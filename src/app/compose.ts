@@ -95,7 +95,7 @@ export const compose = async (
     renew: (error) => renewed?.met(error),
     drain: () => {
       draining = true
-      service.historyStreams.end()
+      for (const streams of [service.flagStreams, service.historyStreams]) streams.end()
     },
     close: async (cause) => {
       await renewed?.close()

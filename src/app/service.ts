@@ -15,6 +15,7 @@ import type { AsOfReader } from './as-of-thread/worker.ts'
 import { authServicesOf } from './auth/auth-services.ts'
 import type { Core } from './core.ts'
 import { erasingServicesOf } from './erasures.ts'
+import { flagStreamsOf } from './flag-streams.ts'
 import { historyServicesOf } from './history/services.ts'
 import { readinessOf } from './lifecycle/readiness.ts'
 import { serviceSettings } from './settings.ts'
@@ -107,6 +108,7 @@ export const serviceOf = async (
     }),
     pastReadings: asOfReadings(metrics, clock),
     ...pasts,
+    flagStreams: flagStreamsOf(config, core, fresh),
     ...erasingServicesOf(core, pasts.history),
     ledger,
     idempotency: idempotency({ views, now: clock.now, instance, replays: metrics.replays(), alone }),

@@ -34,6 +34,7 @@ export const serviceSettings = (config: Config): Settings => {
   return {
     required: authentication.required,
     exclude: authentication.exclude,
+    eventStreams: config.ofrep.event_streams,
     readOnly: storage.read_only,
     rateLimited: rate_limit.enabled,
     clientLimit: rate_limit.client,

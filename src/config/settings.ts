@@ -77,6 +77,13 @@ export const settings = {
       'Add the names of namespaces, flags, segments and variants to the metrics of evaluations. All readers of the metrics see them.',
     ),
   },
+  ofrep: {
+    event_streams: setting(
+      bool,
+      true,
+      'Send OFREP clients an event when the flags or segments of their namespace change.',
+    ),
+  },
   storage: {
     type: setting(
       oneOf('embedded', 'cluster'),

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { named, type Shown, Text } from './answer.ts'
 import { contextField } from './entity.ts'
-import { input } from './readers/input.ts'
+import { text } from './readers/fields.ts'
+import { input, query } from './readers/input.ts'
 import type { Raw } from './readers/value.ts'
 
 /** Capabilities of this OFREP provider (api.md §10). */
@@ -10,6 +11,7 @@ export const OfrepConfiguration = named('OfrepConfiguration', {
   capabilities: Type.Object({
     cacheInvalidation: Type.Object({
       polling: Type.Object({ enabled: Type.Boolean(), minPollingIntervalMs: Type.Integer() }),
+      eventStreams: Type.Object({ enabled: Type.Boolean(), types: Type.Array(Text) }),
     }),
     flagEvaluation: Type.Object({ supportedTypes: Type.Array(Text) }),
   }),
@@ -33,7 +35,17 @@ export const OfrepFailure = named('OfrepFailure', {
 })
 export type OfrepFailure = Shown<typeof OfrepFailure>
 
-export const OfrepBulk = named('OfrepBulk', { flags: Type.Array(Type.Union([OfrepEvaluation, OfrepFailure])) })
+/** Address of a stream of events, relative to the address of the service. */
+const OfrepEventStream = named('OfrepEventStream', {
+  type: Type.Literal('sse'),
+  endpoint: Type.Object({ requestUri: Text }),
+  inactivityDelaySec: Type.Integer(),
+})
+
+export const OfrepBulk = named('OfrepBulk', {
+  flags: Type.Array(Type.Union([OfrepEvaluation, OfrepFailure])),
+  eventStreams: Type.Optional(Type.Array(OfrepEventStream)),
+})
 export type OfrepBulk = Shown<typeof OfrepBulk>
 
 /**
@@ -41,3 +53,19 @@ export type OfrepBulk = Shown<typeof OfrepBulk>
  * of its own for it.
  */
 export const ofrepBody = (noObject: () => Raw) => input({ context: contextField(noObject) }, 'OfrepBody')
+
+const state = text({ stored: false })
+
+/** Query of a bulk request: the state that an event stream announced. */
+export const ofrepState = query({ flagConfigEtag: state, flagConfigLastModified: state })
+
+/** Query of an event stream: its namespace, and the ticket of a client that sends no header. */
+export const ofrepEvents = query({ namespace: state, ticket: state })
+
+/** Data of an event of a stream, as JSON. `lastModified` is in Unix seconds. */
+export const OfrepEvents = named('OfrepEvents', {
+  type: Type.Literal('refetchEvaluation'),
+  etag: Text,
+  lastModified: Type.Optional(Type.Integer()),
+})
+export type OfrepEvents = Shown<typeof OfrepEvents>

@@ -34,6 +34,7 @@ import { metaRoutes } from './routes/meta.ts'
 import { metricsRoutes } from './routes/metrics.ts'
 import { namespacesRoutes } from './routes/namespaces.ts'
 import { ofrepRoutes } from './routes/ofrep.ts'
+import { ofrepEventsRoutes } from './routes/ofrep-events.ts'
 import { rolloutsRoutes } from './routes/rollouts.ts'
 import { rulesRoutes } from './routes/rules.ts'
 import { segmentChangesRoutes } from './routes/segment-changes.ts'
@@ -85,6 +86,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   evaluateLegacyRoutes(app, service, ask)
   snapshotRoutes(app, service, last)
   ofrepRoutes(app, service, ask, last)
+  if (service.settings.eventStreams) ofrepEventsRoutes(app, service)
   namespacesRoutes(app, service)
   flagsRoutes(app, service)
   flagChangesRoutes(app, service)

@@ -64,6 +64,8 @@ const wayOf = (verb: string, path: string, one: string, two: string): Way => {
   if (verb === 'DELETE' && path === '/api/v1/namespaces/{namespaceKey}') return { kind: 'deployment', places: ['*'] }
   if (path.includes('{namespaceKey}') || path.startsWith('/internal/')) return { kind: 'head', places: [one] }
   if (/^\/api\/v1\/(flags|segments)/.test(path)) return { kind: 'head', places: ['default'] }
+  // The second parameter is refused after the access decision, so that no stream opens.
+  if (path === '/ofrep/v1/events') return { kind: 'head', places: [one], query: `namespace=${one}&namespace=` }
   if (path.startsWith('/ofrep/')) return { kind: 'head', places: [one], headers: { 'x-service-namespace': one } }
   if (path === '/evaluate/v1/batch')
     return {

@@ -3,7 +3,18 @@ import type { Headers, Started } from '../start.ts'
 import { bearer, everyWay, type Issued, open, refusalOf } from './people.ts'
 
 /** Access of a namespaced token to a route, and whether a credential is needed (api.md §3.2, §3.3). */
-type Reach = 'public' | 'any' | 'self' | 'nowhere' | 'outside' | 'path' | 'default' | 'body' | 'nested' | 'header'
+type Reach =
+  | 'public'
+  | 'any'
+  | 'self'
+  | 'nowhere'
+  | 'outside'
+  | 'path'
+  | 'default'
+  | 'body'
+  | 'nested'
+  | 'header'
+  | 'stream'
 
 const N = '/api/v1/namespaces/{namespaceKey}'
 /** Paths below a namespace. All except rollouts also exist without it, for `default`. */
@@ -94,6 +105,7 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     '/ofrep/v1/evaluate/flags': 'POST',
     '/ofrep/v1/evaluate/flags/{key}': 'POST',
   },
+  stream: { '/ofrep/v1/events': 'GET' },
 }
 const rows = Object.entries(routes).flatMap(([reach, paths]) =>
   Object.entries(paths).flatMap(([path, verbs]) =>
@@ -118,7 +130,9 @@ const addressed = (
         ? { requests: [{ namespaceKey: namespace, flagKey: 'f' }] }
         : {}
   const sent = reach === 'header' ? { 'x-service-namespace': namespace, ...headers } : headers
-  return service.request(verb, filled, verb === 'GET' || verb === 'DELETE' ? undefined : body, sent)
+  // The second parameter is refused after the access decision, so that no stream opens.
+  const target = reach === 'stream' ? `${filled}?namespace=${namespace}&namespace=` : filled
+  return service.request(verb, target, verb === 'GET' || verb === 'DELETE' ? undefined : body, sent)
 }
 
 const scopedTo = async ({ request }: Started, namespaceKey: string): Promise<Headers> => {
@@ -169,7 +183,7 @@ await t.test('each route requires a credential, and limits a token for one names
     t.equal(await asks('mine', open), 'credential_missing', name)
     t.equal(await asks('mine', bearer('nobody')), 'credential_invalid', name)
     const everywhere = row.reach === 'any'
-    const free = everywhere || ['path', 'body', 'nested', 'header'].includes(row.reach)
+    const free = everywhere || ['path', 'body', 'nested', 'header', 'stream'].includes(row.reach)
     const elsewhere = everywhere ? 'taken' : 'token_scoped'
     t.equal(await asks('mine', mine), free ? 'taken' : 'token_scoped', `${name} by a token of this namespace`)
     t.equal(await asks('other', mine), elsewhere, `${name} by a token of another namespace`)
@@ -220,7 +234,10 @@ const everyRequest = async (service: Started, ask: (row: (typeof rows)[number], 
   const inOrder = rows.toSorted(
     (one, other) => Number(one.path.endsWith('/expire')) - Number(other.path.endsWith('/expire')),
   )
-  for (const row of inOrder) await ask(row, row.path.replaceAll(/\{\w+\}/g, 'none'))
+  for (const row of inOrder) {
+    const filled = row.path.replaceAll(/\{\w+\}/g, 'none')
+    await ask(row, row.reach === 'stream' ? `${filled}?namespace=&namespace=` : filled)
+  }
   t.equal((await service.request('GET', '/livez')).status, 200)
 }
 

@@ -58,6 +58,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'POST N/evaluate',
     'POST N/batch-evaluate',
     'GET /ofrep/v1/configuration',
+    'GET /ofrep/v1/events',
     'POST /ofrep/v1/evaluate/flags',
     'POST /ofrep/v1/evaluate/flags/{key}',
   ],

@@ -6,6 +6,7 @@ import { tokenHolders } from '../../http/auth/token-holders.ts'
 import { tokenVerifier } from '../../http/auth/token-verifier.ts'
 import { narrowing } from '../../http/login/narrowing.ts'
 import type { Service } from '../../http/services/service.ts'
+import { streamTickets } from '../../http/streams/tickets.ts'
 import type { Core } from '../core.ts'
 import { exchangeOf, loginMethods } from './login-methods.ts'
 
@@ -29,6 +30,7 @@ export const authServicesOf = async (
   const verifier = tokenVerifier({ index, digest, plausible, log, views, now: time.present, caughtUp })
   return {
     verifier,
+    tickets: streamTickets(pepper.key, time.present),
     formerTokens: formerTokens({
       idBefore: verifier.idBefore,
       digest,

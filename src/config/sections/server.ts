@@ -51,6 +51,23 @@ export const server = {
     72_000,
     'Time after which a connection without a request is closed. Set it longer than the idle time of the load balancer or proxy in front, which must close its connections first.',
   ),
+  streams: {
+    max: setting(
+      integer(1, 1_000_000),
+      10_000,
+      'Maximum number of open streams about flags on an instance: events of OFREP, and snapshots.',
+    ),
+    per_credential: setting(
+      integer(1, 1_000_000),
+      100,
+      'Maximum number of open streams about flags of one credential.',
+    ),
+    per_address: setting(
+      integer(1, 1_000_000),
+      50,
+      'Maximum number of open streams about flags of one client address, for publishable tokens and clients without a credential.',
+    ),
+  },
   shutdown_grace: setting(
     duration,
     10_000,

@@ -3,7 +3,7 @@ import type { Limiter } from '../../auth/rate-limit.ts'
 import { refusalFor } from '../../auth/refusal-details.ts'
 import { Refusal } from '../../errors.ts'
 import type { Exchange, Step } from '../route/pipeline.ts'
-import type { CredentialRule, Guarded } from '../route/statements.ts'
+import type { Guarded } from '../route/statements.ts'
 import type { AuthServices, TokenInUse } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { InstanceServices } from '../services/instance.ts'
@@ -16,24 +16,15 @@ import { parametersOf } from '../wire/path.ts'
 import { allowedCells, callerOf } from './callers.ts'
 import { type Credential, credential, foreignPage, type GivenCredential, sameOrigin } from './credential.ts'
 import { emailRule } from './email-rule.ts'
+import { openness } from './openness.ts'
 import { FOREIGN_HOST, hostsLetIn } from './own-host.ts'
 import { byHead, byRest } from './reach.ts'
 import { reapplyRules } from './reapply-rules.ts'
 import { formerTokenNotes, refusalNotes } from './refusal-notes.ts'
+import { ticketIn, ticketLookup } from './stream-ticket.ts'
 
 const ANONYMOUS: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
 const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
-
-/** For each credential rule, true if a request without a credential is admitted (api.md §3.2). */
-const openness = ({ required, exclude }: InstanceServices['settings']): Readonly<Record<CredentialRule, boolean>> => ({
-  always: false,
-  bearer: false,
-  welcome: true,
-  required: !required,
-  management: !required || exclude.management,
-  evaluation: !required || exclude.evaluation,
-  ofrep: !required || exclude.ofrep,
-})
 
 type Decision = Refusal | undefined | Promise<Refusal | undefined>
 
@@ -149,6 +140,7 @@ export const authorizer = (service: AuthorizerServices): Step => {
   const rule = emailRule(service)
   const later = reapplyRules(service)
   const usual = knownBearer(service, later)
+  const lookUp = ticketLookup(service)
 
   /** Handles every kind of credential, or none. */
   const long = (exchange: Exchange, access: Guarded, time: number): Decision => {
@@ -162,7 +154,9 @@ export const authorizer = (service: AuthorizerServices): Step => {
       const refusal = noted(request, error as Refusal)
       return welcome ? letIn(request) : refusal
     }
-    if (access.credential === 'bearer' && given.kind === 'cookie') given = { kind: 'none' }
+    const ticket = access.ticket && given.kind !== 'bearer' ? ticketIn(request) : undefined
+    if (ticket !== undefined) given = { kind: 'bearer' }
+    else if (access.credential === 'bearer' && given.kind === 'cookie') given = { kind: 'none' }
     const open = isOpen[access.credential] && !access.alwaysFor?.(parametersOf(request))
     if (given.kind === 'none') return open ? letIn(request) : noted(request, new Refusal('credential_missing'))
     if ((!open || welcome) && !service.fresh()) return noted(request, new Refusal('auth_stale'))
@@ -180,10 +174,12 @@ export const authorizer = (service: AuthorizerServices): Step => {
       return welcome && refusal.reason !== 'rate_limited' ? letIn(request) : refusal
     }
     const known = token === undefined ? undefined : verifier.cached(token, time)
-    if (token === undefined || (known && !later.isOpen(known) && !rule.isOpen(known))) return judged(known, true)
+    if (ticket === undefined && (token === undefined || (known && !later.isOpen(known) && !rule.isOpen(known))))
+      return judged(known, true)
+    const look = ticket === undefined ? () => verifier.look(token!) : () => lookUp(request, ticket)
     const found = async () => {
-      const { entry: held, isOurs } = known ? { entry: known, isOurs: true } : await verifier.look(token)
-      const entry = held && later.isOpen(held) ? await later.ask(held, token) : held
+      const { entry: held, isOurs } = known ? { entry: known, isOurs: true } : await look()
+      const entry = held && later.isOpen(held) ? await later.ask(held, async () => (await look()).entry) : held
       return judged(entry && rule.isOpen(entry) ? await rule.ask(entry) : entry, isOurs)
     }
     return found()

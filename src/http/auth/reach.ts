@@ -20,11 +20,12 @@ export const namespaceHeader = ({ headers }: FastifyRequest, { names }: Named): 
 
 const paramsOf = ({ params }: FastifyRequest) => params as Readonly<Record<string, string>>
 
-/** Namespace in the path or the headers, if any. */
+/** Namespace in the path, the headers or the query of a stream, if any. */
 const placeInHead = (place: RightPlace, request: FastifyRequest, service: Named): string | undefined => {
   if (place === 'default') return place
   if (place === 'none') return EVERYWHERE
   if (place === 'header') return namespaceHeader(request, service)
+  if (typeof place === 'object' && 'stream' in place) return place.stream(parametersOf(request))
   return typeof place === 'object' && 'param' in place ? paramsOf(request)[place.param] : undefined
 }
 

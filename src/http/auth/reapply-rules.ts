@@ -7,13 +7,16 @@ import type { InstanceServices } from '../services/instance.ts'
  * request is decided. The entry of a checked token contains the number of the configuration, so the rules are applied
  * once for each configuration.
  */
-export const reapplyRules = ({ settings: { access }, policy, narrow, verifier }: InstanceServices & AuthServices) => ({
+export const reapplyRules = ({ settings: { access }, policy, narrow }: InstanceServices & AuthServices) => ({
   /** True if the rules must still be applied to a token. Without access rules the result is always false. */
   isOpen: !isGoverned(access) ? () => false : (entry: TokenInUse): boolean => entry.judged < (policy.known() ?? -1),
-  /** The token after applying the rules; undefined if the rules leave it no grants. */
-  ask: async (entry: TokenInUse, secret: string): Promise<TokenInUse | undefined> => {
+  /** The token after applying the rules, which `look` reads again; undefined if the rules leave it no grants. */
+  ask: async (
+    entry: TokenInUse,
+    look: () => TokenInUse | undefined | Promise<TokenInUse | undefined>,
+  ): Promise<TokenInUse | undefined> => {
     const number = policy.known() ?? -1
-    if ((await narrow(entry.id)) !== 'kept') return verifier.verify(secret)
+    if ((await narrow(entry.id)) !== 'kept') return look()
     entry.judged = number
     return entry
   },

@@ -89,15 +89,16 @@ export const tokenVerifier = ({
   }
 
   /**
-   * The token according to the log, if valid now. The index may already contain its end, or its reduced rights, before
+   * The token according to the log, if valid now and, where a digest is given, of that digest. The index may already contain its end, or its reduced rights, before
    * the stream read here shows it. An unreadable token is refused with 503 `event_unreadable`.
    */
-  const fromLog = async (id: string, key: string, digested: string) => {
+  const fromLog = async (id: string, digested?: string) => {
     const row = await rowNow(log, tokens, id)
+    const doc = readable(row)?.doc
+    if (!doc || (digested ?? doc.digest) !== doc.digest) return undefined
+    const key = index.keyOf(doc.digest)
     const before = index.find(key)
     if (before.state === 'ended') return undefined
-    const doc = readable(row)?.doc
-    if (doc?.digest !== digested) return undefined
     const expiresAt = Math.min(usableUntil(doc), before.expiresAt ?? Number.POSITIVE_INFINITY)
     if (now().getTime() >= expiresAt) return undefined
     // A token that was evicted from the index is in use again.
@@ -106,7 +107,7 @@ export const tokenVerifier = ({
     const judged = method === 'token' ? ANY_POLICY : (policy ?? -1)
     const recorded = index.reachOf(doc)
     const reach = common(recorded, index.find(key).entry?.reach ?? recorded)
-    return { entry: { id, method, namespace, reach, policy, judged }, expiresAt }
+    return { key, entry: { id, method, namespace, reach, policy, judged }, expiresAt }
   }
 
   const look = async (secret: string): Promise<Looked> => {
@@ -118,15 +119,20 @@ export const tokenVerifier = ({
     if (held.state === 'ended') return { isOurs: true }
     const id = await idOf(held, secret, key, digested)
     if (id === undefined) return { isOurs: false }
-    const found = await fromLog(id, key, digested)
-    return { isOurs: true, ...(found && { entry: cache.put(hash('sha256', secret, 'binary'), { key, ...found }) }) }
+    const found = await fromLog(id, digested)
+    return { isOurs: true, ...(found && { entry: cache.put(hash('sha256', secret, 'binary'), found) }) }
   }
 
+  const validIn = (seen: CachedToken | undefined, time: number): TokenInUse | undefined =>
+    seen && time < seen.expiresAt && index.stillValid(seen.key, seen.entry, time) ? seen.entry : undefined
+
   return {
-    cached: (secret: string, time = now().getTime()): TokenInUse | undefined => {
-      const seen = cache.get(hash('sha256', secret, 'binary'))
-      if (seen === undefined) return undefined
-      return time < seen.expiresAt && index.stillValid(seen.key, seen.entry, time) ? seen.entry : undefined
+    cached: (secret: string, time = now().getTime()): TokenInUse | undefined =>
+      validIn(cache.get(hash('sha256', secret, 'binary')), time),
+    /** Returns the entry of a valid token by its id, from the cache if possible; undefined for all other ids. */
+    byId: (id: string): TokenInUse | undefined | Promise<TokenInUse | undefined> => {
+      const known = validIn(cache.get(id), now().getTime())
+      return known ?? fromLog(id).then((found) => found && cache.put(id, found))
     },
     idBefore: (secret: string): string | undefined => cache.get(hash('sha256', secret, 'binary'))?.entry.id,
     /** Returns the entry of a valid token; undefined for all other texts. */

@@ -84,6 +84,8 @@ export const requiredRightsOf = (
   }
 }
 
-/** True if the namespace is in the body, the query or a stored record. */
-export const isNamedLater = (place: RightPlace): place is Exclude<RightPlace, string | { readonly param: string }> =>
-  typeof place === 'object' && !('param' in place)
+type InHead = string | { readonly param: string } | Extract<RightPlace, { readonly stream: unknown }>
+
+/** True if the namespace is in the body or a stored record, or the query names it for the whole deployment. */
+export const isNamedLater = (place: RightPlace): place is Exclude<RightPlace, InHead> =>
+  typeof place === 'object' && !('param' in place) && !('stream' in place)

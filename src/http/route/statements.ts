@@ -32,6 +32,8 @@ export type RightPlace =
   | 'header'
   /** The namespace in the path parameter of this name. */
   | { readonly param: string }
+  /** The namespace in the query; accepts tokens limited to it. */
+  | { readonly stream: (asked: Query) => string }
   /**
    * Every namespace named in the body, read before its field rules. If the body names no namespace, tokens for one
    * namespace are refused.
@@ -54,6 +56,8 @@ export type Guarded = {
   readonly right: Right | 'none'
   /** Queries that need a credential, whatever the configuration. */
   readonly alwaysFor?: (asked: Query) => boolean
+  /** The query parameter `ticket` is a credential (api.md §10). */
+  readonly ticket?: true
   /** The query `at` needs no further right; otherwise it needs `history.read` in the same namespaces. */
   readonly past?: 'free'
   /** Additional right, required if the query names another holder's record. */

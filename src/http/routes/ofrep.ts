@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { MOST_REQUESTS } from '../../contract/evaluation.ts'
-import { OfrepBulk, OfrepConfiguration, OfrepEvaluation, ofrepBody } from '../../contract/ofrep.ts'
+import { OfrepBulk, OfrepConfiguration, OfrepEvaluation, ofrepBody, ofrepState } from '../../contract/ofrep.ts'
 import { invalid } from '../../errors.ts'
 import type { Context } from '../../evaluation/context.ts'
 import { type Work, workOnOne } from '../../evaluation/segment.ts'
@@ -17,24 +17,26 @@ import { unevaluable } from '../present/snapshot.ts'
 import { type Call, route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { Service } from '../services/service.ts'
+import { announcedStreams } from '../streams/announced.ts'
+import { flagConfigSeen } from '../streams/flag-state.ts'
 import { allOf } from '../wire/pieces.ts'
 import { type Answer, jsonOf, ok, written } from '../wire/reply.ts'
 import { held } from '../wire/send.ts'
 
 const body = ofrepBody(badContext)
 
-const configuration = {
+const configurationOf = (enabled: boolean) => ({
   name: 'rollcall',
   capabilities: {
-    cacheInvalidation: { polling: { enabled: true, minPollingIntervalMs: 60_000 } },
+    cacheInvalidation: {
+      polling: { enabled: true, minPollingIntervalMs: 60_000 },
+      eventStreams: { enabled, types: ['sse'] },
+    },
     flagEvaluation: { supportedTypes: ['string', 'boolean'] },
   },
-}
+})
 
 const LARGE = 65_536
-
-/** A bulk answer has no members but its flags. */
-const around = () => ({ before: {}, after: {} })
 
 /** Distinct keys in `context.flags`; undefined if it is empty. */
 const keysIn = (named: string): readonly string[] | undefined => {
@@ -62,19 +64,38 @@ const noteUnchanged = (
   else last.allUnchanged(namespace, () => answering(flagStore, namespace))
 }
 
-/** ETag of a bulk answer: depends on the version of the namespace, the context and the visibility of segments. */
+/**
+ * ETag of a bulk answer: depends on the version of the namespace, the context and the visibility of segments, and on
+ * `edition`, which changes with the address of the event stream.
+ */
 const tagOf = (
   flagStore: Service['flagStore'],
   { namespace, names }: EvaluationTarget,
   context: Context,
+  edition: string,
 ): string | undefined => {
   const version = flagStore.version(namespace)
   if (version === undefined) return undefined
   const asked = JSON.stringify(context, Object.keys(context).sort())
   return createHash('sha256')
-    .update(`bulk|${names ? '' : 'unnamed|'}${namespace}|${version}|${asked}`)
+    .update(`bulk|${names ? '' : 'unnamed|'}${edition}${namespace}|${version}|${asked}`)
     .digest('base64url')
     .slice(0, 22)
+}
+
+const access = { credential: 'ofrep', namespace: 'header', right: 'flag.evaluate' } as const
+const shared = { ...ordinary, access, writes: false, tag: 'OpenFeature', errorBody: ofrepError } as const
+
+const configurationRoute = (app: FastifyInstance, { settings }: Service): void => {
+  const configuration = configurationOf(settings.eventStreams)
+  route(app, {
+    ...shared,
+    method: 'GET',
+    url: '/ofrep/v1/configuration',
+    summary: 'Get the capabilities of this OFREP provider.',
+    answer: OfrepConfiguration,
+    run: () => ok(configuration),
+  })
 }
 
 /** The OpenFeature remote evaluation protocol (api.md §10). */
@@ -85,8 +106,8 @@ export const ofrepRoutes = (
   last: LastEvaluations,
 ): void => {
   const { flagStore } = service
-  const access = { credential: 'ofrep', namespace: 'header', right: 'flag.evaluate' } as const
-  const shared = { ...ordinary, access, writes: false, tag: 'OpenFeature', errorBody: ofrepError } as const
+  const seenConfig = flagConfigSeen(service)
+  const { streamsOf, edition } = announcedStreams(service)
 
   /** Namespace of a request, and whether its answers include segment names. */
   const askedOf = ({ caller, request }: Call<unknown, unknown>): EvaluationTarget => {
@@ -99,15 +120,7 @@ export const ofrepRoutes = (
     return resolve(evaluator, asked, flag, context, work)
   }
 
-  route(app, {
-    ...shared,
-    method: 'GET',
-    url: '/ofrep/v1/configuration',
-    summary: 'Get the capabilities of this OFREP provider.',
-    answer: OfrepConfiguration,
-    run: () => ok(configuration),
-  })
-
+  configurationRoute(app, service)
   route(app, {
     ...shared,
     method: 'POST',
@@ -126,6 +139,7 @@ export const ofrepRoutes = (
     url: '/ofrep/v1/evaluate/flags',
     summary: 'Evaluate all flags of a namespace, or the flags that are named in context.flags.',
     body,
+    query: ofrepState,
     answer: OfrepBulk,
     errors: ['answer_too_large', 'view_behind'],
     run: (call) => {
@@ -135,7 +149,7 @@ export const ofrepRoutes = (
       const { namespace } = asked
       const answer = (): Answer<OfrepBulk> | Promise<Answer<OfrepBulk>> => {
         const named = keysIn(Object.hasOwn(context, 'flags') ? context['flags']! : '')
-        const etag = tagOf(flagStore, asked, context)
+        const etag = tagOf(flagStore, asked, context, edition())
         const left = named ? 0 : unevaluable(flagStore, namespace)
         if (etag !== undefined && held(request, etag)) {
           noteUnchanged(flagStore, last, namespace, named)
@@ -147,12 +161,15 @@ export const ofrepRoutes = (
           const entry = entryOf(key, () => evaluateOne(asked, key, context, work))
           return () => jsonOf(entry)
         }
+        const around = () => ({ before: {}, after: streamsOf(call, namespace) })
         const keys = named ?? answering(flagStore, namespace).map(({ doc }) => doc.key)
         const all = allOf(call, keys, mostBytesFor(service, call.caller), make, 'flags', around, etag)
         return all instanceof Promise
           ? all.then((answer) => leavingOut(service, left, answer))
           : leavingOut(service, left, all)
       }
+      const wait = seenConfig(namespace, call.query)
+      if (wait) return wait.then(answer)
       // Hashing a large context takes as long as parsing it, so other requests run first.
       return (request.bytes?.length ?? 0) > LARGE ? yieldToEventLoop().then(answer) : answer()
     },

@@ -3,6 +3,7 @@ import type { Limiter } from '../../auth/rate-limit.ts'
 import type { TokenEntry, TokenStanding } from '../../projections/token-memory/token-index.ts'
 import type { KnownCaller } from '../auth/callers.ts'
 import type { FormerTokens } from '../auth/former-tokens.ts'
+import type { StreamTickets } from '../streams/tickets.ts'
 
 /**
  * A token in use by requests. `judged`: latest access configuration that is known to remove nothing more from it; for a
@@ -24,6 +25,8 @@ export type TokenVerifier = {
   readonly idBefore: (secret: string) => string | undefined
   /** Entry of any valid token; undefined for any other text. */
   readonly verify: (secret: string) => Promise<TokenInUse | undefined>
+  /** Entry of a valid token by its id; undefined for any other text. */
+  readonly byId: (id: string) => TokenInUse | undefined | Promise<TokenInUse | undefined>
   readonly look: (secret: string) => Promise<Looked>
 }
 
@@ -37,6 +40,8 @@ export type Narrow = (id: string) => Promise<Outcome>
 export type AuthServices = {
   readonly verifier: TokenVerifier
   readonly formerTokens: FormerTokens
+  /** Tickets of event streams. */
+  readonly tickets: StreamTickets
   /** False while this instance cannot prove that it knows all revocations. */
   readonly fresh: () => boolean
   /**

@@ -7,6 +7,8 @@ import type { Budgets } from '../wire/room.ts'
 export type Settings = {
   readonly required: boolean
   readonly exclude: { readonly management: boolean; readonly evaluation: boolean; readonly ofrep: boolean }
+  /** OFREP clients receive events about changes. */
+  readonly eventStreams: boolean
   readonly readOnly: boolean
   readonly rateLimited: boolean
   /** Maximum requests per minute of a publishable token from one address; 0 is no limit. */

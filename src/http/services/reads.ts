@@ -10,6 +10,7 @@ import type { View, Views } from '../../projections/views.ts'
 import type { AsOfReadings } from '../as-of-readings.ts'
 import type { StreamSlots } from '../history/stream-slots.ts'
 import type { Idempotency } from '../idempotency.ts'
+import type { FlagStreams } from '../streams/flag-streams.ts'
 
 /** Page tokens of lists: opaque, signed, and valid only for their scope (api.md §5.4, §7.7). */
 export type PageTokens = {
@@ -34,6 +35,8 @@ export type ReadServices = {
   readonly pastReadings: AsOfReadings
   readonly history: History
   readonly historyStreams: StreamSlots
+  /** Open streams about flags. */
+  readonly flagStreams: FlagStreams
   readonly ledger: Ledger
   readonly pageTokens: PageTokens
   readonly reservations: Reservations

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal } from '../../errors.ts'
 import type { Kept, Packed } from './gzip.ts'
@@ -31,6 +32,8 @@ export type Answer<T = unknown> = {
   readonly holds?: number | 'shared'
   /** True for a live stream, which is not compressed, so that each chunk arrives at once. */
   readonly live?: boolean
+  /** Takes the response after its headers are sent, instead of `body`, and writes to it until the stream ends. */
+  readonly push?: (response: ServerResponse) => void
   /** Trailers of an answer of chunks: their names, and their values after the last chunk. */
   readonly trailers?: { readonly names: string; readonly values: () => Readonly<Record<string, string>> }
   /** Time (ms) in which the client must read all chunks; then the connection is cut. */

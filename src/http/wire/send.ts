@@ -63,6 +63,32 @@ const setHeaders = (request: FastifyRequest, reply: FastifyReply, { headers, eta
   if (etag !== undefined) reply.header('etag', `"${etag}"`)
 }
 
+/** Copies status and headers to the response, which the framework then leaves alone. */
+const takeOver = (reply: FastifyReply, status: number): void => {
+  const { raw } = reply
+  if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
+  for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value)
+  raw.statusCode = status
+  reply.hijack()
+}
+
+/**
+ * Sends the headers, and gives the response to the function that writes the stream. The request is over for log and
+ * metrics, because a stream that is open for hours is not slow.
+ */
+const sendPushed = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: Answer,
+  push: NonNullable<Answer['push']>,
+): false => {
+  setHeaders(request, reply, answer)
+  takeOver(reply, 200)
+  reply.raw.flushHeaders()
+  push(reply.raw)
+  return false
+}
+
 /**
  * Sends chunks without the framework, because the framework would send the headers before the first chunk exists.
  * Returns true while the stream is in progress.
@@ -81,11 +107,8 @@ const sendChunks = (
     const zipped = !live && takesGzip(request) && !reply.hasHeader('content-encoding')
     if (zipped) nameGzip(reply)
     else if (length !== undefined) reply.header('content-length', length)
-    if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
-    for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value)
-    raw.statusCode = status
+    takeOver(reply, status)
     if (trailers) raw.setHeader('trailer', trailers.names)
-    reply.hijack()
     return zipped ? gzipInto(raw) : raw
   }
   if (request.method === 'HEAD') {
@@ -145,6 +168,7 @@ export const send = (
     sendNow(request, reply, json)
     return false
   }
+  if (answer.push) return sendPushed(request, reply, answer, answer.push)
   const has = etag !== undefined && !spec?.writes && held(request, etag)
   if (chunks && !has) {
     const room = holds === 'shared' ? undefined : fitRoom({ request, reply }, heldBy(request, holds))

@@ -33,6 +33,8 @@ export type NamespaceState<C> = {
   readonly closed: { readonly flags: Set<string>; readonly segments: Set<string> }
   listed: { flags?: readonly Live<FlagDoc>[]; segments?: readonly Live<SegmentDoc>[] }
   sum: bigint
+  /** Position of the newest event of the namespace, its flags and segments. */
+  position: bigint
 }
 
 export const emptyNamespace = <C>(): NamespaceState<C> => ({
@@ -44,6 +46,7 @@ export const emptyNamespace = <C>(): NamespaceState<C> => ({
   closed: { flags: new Set(), segments: new Set() },
   listed: {},
   sum: 0n,
+  position: 0n,
 })
 
 /** First 64 bits of the SHA-256 of a state's name. */

@@ -112,6 +112,13 @@ export const tokenIndex = (capacity: number, reachBytes = REACH_BYTES) => {
         columns.policies[slot] === (entry.policy ?? -1) + 1
       )
     },
+    /** Entry of an active token by its id, if memory has it and it is valid at `time`. */
+    entryById: (id: string, time: number): TokenEntry | undefined => {
+      const slot = table.byId(id)
+      if (slot === undefined || time >= columns.expires[slot]!) return undefined
+      columns.referenced[slot] = 1
+      return entryOf(parts, slot)
+    },
     /** The rights of a record; the shared object if a token in memory has it. */
     reachOf: (doc: Pick<FieldsOfToken, 'namespace' | 'reach'>): Reach => reaches.of(reachTextOf(doc)),
     standing: standingOf(table),

@@ -1,0 +1,94 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { OfrepEvents, ofrepEvents } from '../../contract/ofrep.ts'
+import { refuse } from '../../errors.ts'
+import { namespaceOfStream } from '../auth/stream-ticket.ts'
+import { ofrepError } from '../evaluation/ofrep.ts'
+import { headerText } from '../preconditions.ts'
+import { type Call, route } from '../route/route.ts'
+import type { Service } from '../services/service.ts'
+import { EVENTS } from '../streams/announced.ts'
+import { audienceOf } from '../streams/audience.ts'
+import { flagStateOf } from '../streams/flag-state.ts'
+import type { Content, Frame } from '../streams/topics.ts'
+import type { Answer } from '../wire/reply.ts'
+
+/** Time in ms in which this instance may receive an event that another one has sent. */
+const WAIT_MS = 2_000
+
+const RETRY_MS = 2_000
+const ALIVE = Buffer.from(': keep-alive\n\n')
+
+/** Content of the event streams of a namespace: one event about its present state. */
+const eventsOf = ({ flagStore, log }: Service, namespace: string): Content => {
+  let made: Frame | undefined
+  const frame = async (): Promise<Frame> => {
+    const { tag, position } = flagStateOf(flagStore, namespace)
+    if (made?.name === tag) return made
+    const event = position === 0n ? undefined : await log.at(position).catch(() => undefined)
+    const data: OfrepEvents = {
+      type: 'refetchEvaluation',
+      etag: tag,
+      ...(event && { lastModified: Math.floor(Date.parse(event.time) / 1000) }),
+    }
+    const text = `retry: ${RETRY_MS}\nid: ${position}\nevent: message\ndata: ${JSON.stringify(data)}\n\n`
+    const now = { name: tag, chunks: [Buffer.from(text)] }
+    // Without a time the event is built again for the next stream.
+    if (event) made = now
+    return now
+  }
+  return { key: 'events', namespace, kind: 'events', frame, alive: ALIVE }
+}
+
+/**
+ * True if the client has received the event about the present state, by its `Last-Event-ID`. If another instance has
+ * sent a later event, this instance waits for it.
+ */
+const hasPresent = async (
+  { flagStore, log, seen }: Service,
+  namespace: string,
+  { headers }: FastifyRequest,
+): Promise<boolean> => {
+  const given = headerText(headers, 'last-event-id') ?? ''
+  if (!/^\d{1,19}$/.test(given)) return false
+  const received = BigInt(given)
+  if (received > flagStateOf(flagStore, namespace).position && received <= (await log.head()))
+    await seen(received, WAIT_MS)
+  return received === flagStateOf(flagStore, namespace).position
+}
+
+/** GET /ofrep/v1/events (api.md §10). */
+export const ofrepEventsRoutes = (app: FastifyInstance, service: Service): void => {
+  const { flagStreams, fresh } = service
+  const listen = audienceOf(service)
+  const open = async (call: Call<unknown, unknown>, namespace: string): Promise<Answer<OfrepEvents>> => {
+    const { request, caller } = call
+    const headers = { 'content-type': 'text/event-stream' }
+    if (request.method === 'HEAD') return { body: undefined, headers, chunks: [] }
+    if (!fresh()) refuse('auth_stale')
+    const isCurrent = await hasPresent(service, namespace, request)
+    const holder = flagStreams.enter(caller, request.address)
+    const audience = listen(request, namespace)
+    const push: Answer['push'] = (response) =>
+      flagStreams.open(response, holder, eventsOf(service, namespace), audience, isCurrent)
+    return { body: undefined, headers, push }
+  }
+  route(app, {
+    method: 'GET',
+    url: EVENTS,
+    cache: 'no-store',
+    bodyLimit: 'configured',
+    access: {
+      credential: 'ofrep',
+      namespace: { stream: namespaceOfStream },
+      right: 'flag.evaluate',
+      ticket: true,
+    },
+    tag: 'OpenFeature',
+    errorBody: ofrepError,
+    summary: 'Receive an event when the flags or segments of a namespace change, as server-sent events.',
+    query: ofrepEvents,
+    answer: OfrepEvents,
+    errors: ['rate_limited', 'auth_stale'],
+    run: (call) => open(call, call.query.namespace || 'default'),
+  })
+}

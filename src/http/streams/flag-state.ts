@@ -1,0 +1,49 @@
+import { viewBehind } from '../../as-of/view-behind.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { ReadServices } from '../services/reads.ts'
+
+const WAIT_MS = 2_000
+
+/** State of the flags and segments of a namespace: its tag, and the position of its newest event. */
+type FlagState = { readonly tag: string; readonly position: bigint }
+
+/**
+ * The present state of a namespace. Its tag contains the position, so that another instance can wait for it. An
+ * unreadable namespace has a tag too.
+ */
+export const flagStateOf = (
+  { version, position }: Pick<ReadServices['flagStore'], 'version' | 'position'>,
+  namespace: string,
+): FlagState => {
+  const at = position(namespace)
+  try {
+    return { tag: `${(version(namespace) ?? 0n).toString(36)}.${at}`, position: at }
+  } catch {
+    return { tag: `closed.${at}`, position: at }
+  }
+}
+
+/** State that a client has received from an event stream (api.md §10). */
+type FlagConfig = { readonly flagConfigEtag: string; readonly flagConfigLastModified: string }
+
+const positionIn = (tag: string): bigint | undefined => {
+  const digits = /\.(\d{1,19})$/.exec(tag)?.[1]
+  return digits === undefined ? undefined : BigInt(digits)
+}
+
+/**
+ * Waits until this instance has seen the state that an event stream announced, at most 2 s; then refuses with 503
+ * `view_behind`. For a tag of another form, the instance waits for the newest event of the log.
+ */
+export const flagConfigSeen = ({ flagStore, log, seen }: ReadServices & Pick<CommandServices, 'log' | 'seen'>) => {
+  const reached = async (tag: string): Promise<void> => {
+    const head = await log.head()
+    const given = positionIn(tag)
+    const position = given !== undefined && given < head ? given : head
+    if (!(await seen(position, WAIT_MS))) viewBehind(position)
+  }
+  return (namespace: string, { flagConfigEtag, flagConfigLastModified }: FlagConfig): Promise<void> | undefined => {
+    if (flagConfigEtag === '' && flagConfigLastModified === '') return undefined
+    return flagConfigEtag === flagStateOf(flagStore, namespace).tag ? undefined : reached(flagConfigEtag)
+  }
+}

@@ -1,0 +1,125 @@
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '../../clock.ts'
+import type { Caller } from '../wire/caller.ts'
+import { openSlots, type StreamLimits } from './slots.ts'
+import { type Content, endEach, type OpenStream, topicsOf } from './topics.ts'
+
+/** Time in ms between two checks of all credentials, and number of checks between two comments of a stream. */
+const [CHECK_MS, CHECKS_A_COMMENT] = [1_000, 20]
+
+/** Holders of streams whose credential is checked together. `isAllowed` rejects or is false once it has ended. */
+export type Audience = { readonly key: string; readonly isAllowed: () => boolean | Promise<boolean> }
+
+type Checked = Audience & { readonly streams: Set<OpenStream>; isChecking: boolean }
+
+type StreamParts = {
+  readonly clock: Clock
+  readonly limits: StreamLimits
+  /** False while this instance may lack the end of a credential. */
+  readonly fresh: () => boolean
+  readonly onError: (error: unknown) => void
+}
+
+/** Checks the credentials of open streams once a second, and ends the streams of a credential that has ended. */
+const audiencesOf = () => {
+  const audiences = new Map<string, Checked>()
+  const end = ({ streams }: Checked): void => void endEach(streams)
+  const check = async (audience: Checked, verdict: Promise<boolean>): Promise<void> => {
+    audience.isChecking = true
+    if (!(await verdict.catch(() => false))) end(audience)
+    audience.isChecking = false
+  }
+  return {
+    add: (audience: Audience, stream: OpenStream): (() => void) => {
+      const { key } = audience
+      const checked = audiences.get(key) ?? { ...audience, streams: new Set(), isChecking: false }
+      audiences.set(key, checked)
+      checked.streams.add(stream)
+      return () => {
+        checked.streams.delete(stream)
+        if (checked.streams.size === 0 && audiences.get(key) === checked) audiences.delete(key)
+      }
+    },
+    checkAll: (): void => {
+      for (const audience of audiences.values()) {
+        if (audience.isChecking) continue
+        const verdict = audience.isAllowed()
+        if (verdict instanceof Promise) void check(audience, verdict)
+        else if (!verdict) end(audience)
+      }
+    },
+    endAll: (): void => {
+      for (const audience of audiences.values()) end(audience)
+    },
+  }
+}
+
+/**
+ * Open streams about flags: events of OFREP (api.md §10) and snapshots (§9). Every stream ends within 3 s after its
+ * credential ends, loses the right, or this instance is not fresh.
+ */
+export const flagStreams = ({ clock, limits, fresh, onError }: StreamParts) => {
+  const counts = { events: { open: 0, sent: 0, slow: 0 }, snapshots: { open: 0, sent: 0, slow: 0 } }
+  const slots = openSlots(limits)
+  const audiences = audiencesOf()
+  const topics = topicsOf({
+    clock,
+    onError,
+    onSent: (kind) => counts[kind].sent++,
+    onSlow: (kind) => counts[kind].slow++,
+  })
+  /** Streams with comments, by the check at which they get one. */
+  const commented = Array.from({ length: CHECKS_A_COMMENT }, () => new Map<OpenStream, Buffer>())
+  let [turn, isEnding] = [0, false]
+  let checks: { readonly cancel: () => void } | undefined
+
+  const look = (): void => {
+    if (!fresh()) return audiences.endAll()
+    audiences.checkAll()
+    turn = (turn + 1) % CHECKS_A_COMMENT
+    for (const [{ response }, comment] of commented[turn]!) if (!response.writableEnded) response.write(comment)
+  }
+
+  return {
+    counts,
+    most: slots.most,
+    changed: topics.changed,
+    /** Counts a stream before its headers are sent; over a limit: 429 `rate_limited`. Call `open` or `leave` next. */
+    enter: (caller: Caller, address: string): string => slots.enter(caller, address),
+    /** Writes the frames of a content to a response until one side ends it. `isCurrent`: the client has the present one. */
+    open: (
+      response: ServerResponse,
+      holder: string,
+      content: Content,
+      audience: Audience,
+      isCurrent: boolean,
+    ): void => {
+      const { kind, alive } = content
+      const stream: OpenStream = { response, name: undefined, unsent: 0 }
+      if (response.destroyed || response.socket?.destroyed) return slots.leave(holder)
+      counts[kind].open++
+      checks ??= clock.every(CHECK_MS, look)
+      const comments = commented[slots.open() % CHECKS_A_COMMENT]!
+      if (alive) comments.set(stream, alive)
+      const leaveAudience = audiences.add(audience, stream)
+      const leaveTopic = topics.add(content, stream, isCurrent)
+      response.once('close', () => {
+        counts[kind].open--
+        comments.delete(stream)
+        leaveAudience()
+        leaveTopic()
+        slots.leave(holder)
+        if (slots.open() > 0) return
+        checks?.cancel()
+        checks = undefined
+      })
+      if (isEnding) response.end()
+    },
+    /** Ends all streams, and every later one at once, because the service stops. */
+    end: (): void => {
+      isEnding = true
+      audiences.endAll()
+    },
+  }
+}
+export type FlagStreams = ReturnType<typeof flagStreams>
