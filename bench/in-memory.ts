@@ -18,7 +18,7 @@ const wire = (path: string, { method, headers, body = '' }: Request): string =>
   ].join('\r\n')
 
 /** Asks a server's process for the CPU of one evaluation after another. */
-const asked = async (server: Server, path: string) => {
+export const asked = async (server: Server, path: string) => {
   const load = evaluation(server, path)
   const all = requestsOf(load)
   const [{ method, headers, body } = { method: 'GET', headers: {} }] = all

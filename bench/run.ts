@@ -18,6 +18,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   B18: () => import('./start.ts'),
   'B19,B20': () => import('./lists.ts'),
   'B21,B22': () => import('./stops.ts'),
+  B23: () => import('./last-evaluation.ts'),
   M1: () => import('./resident.ts'),
   'W1,W2': () => import('./ui.ts'),
   'W3,W4': () => import('./ui-build.ts'),
