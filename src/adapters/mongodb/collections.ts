@@ -143,8 +143,9 @@ export const mongoPlaces = (
     writing: async (view: View, write: (rows: Collection<StoredRow>) => Promise<void>): Promise<void> => {
       const { rows, building = {} } = await find(view)
       for (const name of [...Object.keys(building), rows]) {
-        indexes.begin(name, view)
         await write(collection(name))
+        // Not before the first write, because some servers cannot create a collection twice at once.
+        indexes.begin(name, view)
       }
     },
     /** Page of a collection in key order, after the given key: whole rows or the fields of `part`. */
