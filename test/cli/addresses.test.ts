@@ -40,6 +40,21 @@ await t.test('an invalid address ends a start with exit code 2, and config check
     ['mongodb', 'mongodb://127.0.0.1:1/?w=1', /mongodb\.url: sets w to a value other than majority/],
     ['mongodb', 'mongodb://127.0.0.1:1/?journal=false', /mongodb\.url: sets journal=false/],
     ['mongodb', 'mongodb://admin:hunter2/@127.0.0.1:1', /mongodb\.url: cannot be read/],
+    ...(
+      [
+        ['readConcernLevel=local', /sets readConcernLevel to local: only majority never returns writes/],
+        ['readconcernlevel=available', /sets readConcernLevel to available/],
+        ['timeoutMS=1000', /sets timeoutMS: remove it/],
+        ['serverSelectionTimeoutMS=30000', /sets serverSelectionTimeoutMS to 30000: it must be from 100 to 10000/],
+        ['waitQueueTimeoutMS=0', /sets waitQueueTimeoutMS to 0/],
+        ['connectTimeoutMS=500', /sets connectTimeoutMS to 500: it must be from 2000 to 30000, because a heartbeat/],
+        ['socketTimeoutMS=0', /sets socketTimeoutMS to 0: .* connections without answers must end/],
+        ['socketTimeoutMS=5000', /sets socketTimeoutMS to 5000: .* the longest call takes 10 s/],
+        ['heartbeatFrequencyMS=60000', /sets heartbeatFrequencyMS to 60000/],
+        ['maxPoolSize=1', /sets maxPoolSize to 1: it must be from 5 to 1000, because reads and writes/],
+        ['minPoolSize=30', /sets minPoolSize to 30: it must be at most maxPoolSize, which is 20/],
+      ] as const
+    ).map(([option, said]) => ['mongodb', `mongodb://admin:hunter2@127.0.0.1:1/?tls=false&${option}`, said] as const),
     ['redis', 'redis://:hunter2@127.0.0.1:none', /redis\.url: is invalid/],
     ['redis', 'redis://:hunter2@127.0.0.1:1/cache', /redis\.url: has a database that is not a number/],
     ['redis', 'redis://:hunter2/x@127.0.0.1:1', /redis\.url: is invalid/],

@@ -1,5 +1,6 @@
 import { MongoClient } from 'mongodb'
 import { wrongWithFile } from '../named-file.ts'
+import { unusableOption } from './client-options.ts'
 
 /**
  * Driver messages about an address that repeat no part of it. Each part of an address may contain a user, a password or
@@ -42,6 +43,8 @@ export const wrongWith = (url: string): string | undefined => {
     const { tlsCAFile, tlsCertificateKeyFile, tlsCRLFile } = options
     const problem = unsafe(options)
     if (problem !== undefined) return problem
+    const unusable = unusableOption(url)
+    if (unusable !== undefined) return unusable
     return [tlsCAFile, tlsCertificateKeyFile, tlsCRLFile].flatMap((path) => (path && wrongWithFile(path)) ?? [])[0]
   } catch (error) {
     const message = (error as Error).message

@@ -1,12 +1,14 @@
 import { MongoBulkWriteError, MongoInvalidArgumentError, MongoServerError } from 'mongodb'
 import { type Clock, withTimeout } from '../../clock.ts'
+import { semaphore } from '../../concurrency.ts'
 import { Refusal, refuse } from '../../errors.ts'
 
 /**
- * Timeouts in ms of a read, of all reads of one answer, of a write, and of a batch of a build. The driver's own
- * timeouts are not sufficient, because it retries.
+ * Timeouts in ms of a read, of all reads of one answer, of a write, of a read and a write of many documents, and of the
+ * first connection. The driver's own timeouts are not sufficient, because it retries.
  */
-export const patience = { read: 1500, whole: 1900, write: 2000, batch: 10_000 } as const
+export const patience = { read: 1500, whole: 1900, write: 2000, batch: 10_000, bulk: 10_000, connect: 10_000 } as const
+const isWrite = (kind: keyof typeof patience): boolean => kind === 'write' || kind === 'bulk'
 
 /** Maximum time in ms that `close` waits for the server. */
 const CLOSE_MS = 2000
@@ -50,10 +52,23 @@ type ReadLimits = { readonly signal: AbortSignal; readonly maxTimeMS?: number }
 
 /**
  * Runs calls to the server with a timeout. A failure throws the refusal `backend_unavailable`, or `body_too_large` for
- * a document over 16 MiB. The wrapper refuses all calls after `close`.
+ * a document over 16 MiB. The wrapper refuses all calls after `close`. At most `writers` writes are under way, with
+ * those whose caller no longer waits; further writes wait, and are never sent if they are refused first.
  */
-export const mongoCalls = (clock: Clock) => {
+export const mongoCalls = (clock: Clock, writers = Number.POSITIVE_INFINITY) => {
   let open = true
+  const gate = semaphore(writers)
+  const gated = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+    const waiting = gate.enter()
+    try {
+      if (waiting) await waiting
+      signal.throwIfAborted()
+      if (!open) refuse('backend_unavailable')
+      return await work()
+    } finally {
+      gate.leave()
+    }
+  }
   return {
     call: async <T>(kind: keyof typeof patience, work: (limits: ReadLimits) => Promise<T>): Promise<T> => {
       if (!open) refuse('backend_unavailable')
@@ -64,13 +79,10 @@ export const mongoCalls = (clock: Clock) => {
         stop.abort(late)
         throw late
       }
+      const { signal } = stop
+      const run = () => work({ signal, ...(clock.real && { maxTimeMS: limit }) })
       try {
-        return await withTimeout(
-          clock,
-          limit,
-          work({ signal: stop.signal, ...(clock.real && { maxTimeMS: limit }) }),
-          giveUp,
-        )
+        return await withTimeout(clock, limit, isWrite(kind) ? gated(signal, run) : run(), giveUp)
       } catch (cause) {
         if (cause instanceof Refusal) throw cause
         throw isTooLarge(cause)

@@ -59,7 +59,7 @@ export const indexMaker = (db: Db, calls: Calls, clock: Clock, onError: (error: 
     const missing = keys.filter((key) => !found.has(textOf(key)))
     if (missing.length === 0) return
     const indexes = missing.map((key) => ({ key, name: nameOf(key) }))
-    await calls.call('batch', () => db.collection(collection).createIndexes(indexes))
+    await calls.call('bulk', () => db.collection(collection).createIndexes(indexes))
   }
 
   /** Creates the missing indexes in the background, once for each process; repeated a minute after a failure. */

@@ -53,7 +53,7 @@ const mongoTiles = (db: Db, calls: Calls) => {
       const writes = full.map(documentOf).map((replacement) => ({
         replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true },
       }))
-      await calls.call('batch', () => tiles.bulkWrite(writes, { ordered: false }))
+      await calls.call('bulk', () => tiles.bulkWrite(writes, { ordered: false }))
     },
     tile: async (level: number, n: number): Promise<StoredTile | undefined> => {
       const found = await calls.call('read', (limits) => tiles.findOne({ _id: tileId(level, n) }, limits))
@@ -71,7 +71,7 @@ const mongoTiles = (db: Db, calls: Calls) => {
       const found = await calls.call('read', (limits) => tiles.findOne(range, { ...options, ...limits }))
       return found?.n
     },
-    dropTiles: async (): Promise<void> => void (await calls.call('batch', () => tiles.deleteMany({}))),
+    dropTiles: async (): Promise<void> => void (await calls.call('bulk', () => tiles.deleteMany({}))),
   }
 }
 
@@ -134,7 +134,7 @@ const mongoCheckpoints = (db: Db, calls: Calls) => {
     },
     dropCheckpoints: async (sizes: readonly number[]): Promise<void> => {
       const _id = { $in: sizes.map(checkpointId) }
-      await calls.call('batch', () => kept.deleteMany({ _id, keep: false }))
+      await calls.call('bulk', () => kept.deleteMany({ _id, keep: false }))
     },
   }
 }
@@ -161,7 +161,7 @@ export const mongoLedger = (db: Db, calls: Calls): Omit<LedgerStore, 'close'> =>
     },
     startOver: async (record) => {
       await tiles.dropTiles()
-      await calls.call('batch', () => records.deleteMany({ _id: { $ne: 'sealed' } }))
+      await calls.call('bulk', () => records.deleteMany({ _id: { $ne: 'sealed' } }))
       await calls.call('write', () => records.replaceOne(only, recordOf(record), { upsert: true }))
     },
     scrubbed: async () => {

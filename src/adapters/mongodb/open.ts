@@ -9,6 +9,7 @@ import type { Snapshots } from '../../projections/snapshots.ts'
 import type { Views } from '../../projections/views.ts'
 import type { KeyFile } from '../embedded/files/key-file.ts'
 import { mongoCalls } from './calls.ts'
+import { clientOptions, writersOf } from './client-options.ts'
 import { mongoPlaces } from './collections.ts'
 import {
   deploymentBinding,
@@ -61,15 +62,6 @@ export type Mongo = {
   readonly close: () => Promise<void>
 }
 
-/** Timeouts of the driver. The retries of the driver stay within the timeout of a call. */
-export const driverLimits = {
-  serverSelectionTimeoutMS: 1000,
-  connectTimeoutMS: 1000,
-  socketTimeoutMS: 12_000,
-  waitQueueTimeoutMS: 500,
-  heartbeatFrequencyMS: 2000,
-} as const
-
 /**
  * Opens read models, keys and leases in a MongoDB database (docs/decisions/0005). Throws if the server does not answer.
  * During a later outage, operations are refused with `backend_unavailable` within two seconds.
@@ -79,22 +71,12 @@ export const openMongo = async (
   database: string,
   { clock, onError, bulk = 1000 }: MongoOptions,
 ): Promise<Mongo> => {
-  const client = new MongoClient(url, {
-    appName: 'rollcall',
-    ...driverLimits,
-    maxPoolSize: 20,
-    retryReads: true,
-    retryWrites: true,
-    writeConcern: { w: 'majority', journal: true },
-    readConcernLevel: 'majority',
-    useBigInt64: true,
-    ignoreUndefined: true,
-  })
-  const calls = mongoCalls(clock)
+  const client = new MongoClient(url, clientOptions(url))
+  const calls = mongoCalls(clock, writersOf(client.options))
   const db = client.db(database)
   const close = () => calls.close(() => client.close(true))
   try {
-    await calls.call('write', () => client.connect())
+    await calls.call('connect', () => client.connect())
   } catch (error) {
     await close()
     throw new Error('MongoDB does not answer', { cause: error })

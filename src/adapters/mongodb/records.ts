@@ -39,7 +39,7 @@ export const mongoRecords = (
       )
       found = some.length
       if (found > 0)
-        await calls.call('batch', () => records.deleteMany({ _id: { $in: some.map(({ _id }) => _id) }, ...past }))
+        await calls.call('bulk', () => records.deleteMany({ _id: { $in: some.map(({ _id }) => _id) }, ...past }))
     }
   }
   const purgeLater = () => {

@@ -86,7 +86,7 @@ export const rowWriter = (calls: Calls, bulk: number) => {
 
   const replaceMany = (to: Rows, rows: readonly StoredRow[], upsert: boolean) => {
     const operations = rows.map((row) => ({ replaceOne: { filter: older(row), replacement: contentOf(row), upsert } }))
-    return calls.call('batch', () => duplicatesOf(to.bulkWrite(operations, { ordered: false })))
+    return calls.call('bulk', () => duplicatesOf(to.bulkWrite(operations, { ordered: false })))
   }
 
   const putMany = async (to: Rows, rows: readonly StoredRow[]) => {
@@ -105,7 +105,7 @@ export const rowWriter = (calls: Calls, bulk: number) => {
 
   const insert = async (to: Rows, rows: readonly StoredRow[]): Promise<void> => {
     for (const chunk of chunks(rows, bulk)) {
-      const inserted = await calls.call('batch', () => unlessDuplicate(to.insertMany([...chunk], { ordered: false })))
+      const inserted = await calls.call('bulk', () => unlessDuplicate(to.insertMany([...chunk], { ordered: false })))
       if (inserted === undefined) await putMany(to, chunk)
     }
   }

@@ -34,7 +34,7 @@ async function* inChunks(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
 export const mongoSnapshots = (db: Db, calls: Calls): Snapshots => {
   const stored = db.collection<Stored>('snapshots')
   const find = (_id: string) => calls.call('batch', (limits) => stored.findOne({ _id }, limits))
-  const drop = (of: string) => calls.call('batch', () => stored.deleteMany({ of: { $ne: of } }))
+  const drop = (of: string) => calls.call('bulk', () => stored.deleteMany({ of: { $ne: of } }))
   return {
     read: async () => {
       const head = await find(HEAD)
@@ -51,9 +51,9 @@ export const mongoSnapshots = (db: Db, calls: Calls): Snapshots => {
       let chunks = 0
       for await (const chunk of inChunks(parts)) {
         const _id = `${of}/${chunks++}`
-        await calls.call('batch', () => stored.insertOne({ _id, of, data: new Binary(chunk) }))
+        await calls.call('bulk', () => stored.insertOne({ _id, of, data: new Binary(chunk) }))
       }
-      await calls.call('batch', () => stored.replaceOne({ _id: HEAD }, { of, chunks }, { upsert: true }))
+      await calls.call('bulk', () => stored.replaceOne({ _id: HEAD }, { of, chunks }, { upsert: true }))
       await drop(of)
     },
     remove: async () => void (await drop('')),

@@ -65,7 +65,7 @@ type ViewStates = ReturnType<typeof viewStates>
 
 /** Drops unused collections. */
 export const cleaner = (db: Db, calls: Calls, clock: Clock, states: ViewStates) => {
-  const drop = (name: string) => calls.call('batch', () => db.collection(name).drop())
+  const drop = (name: string) => calls.call('bulk', () => db.collection(name).drop())
   return {
     /** Retires abandoned builds, and drops collections retired more than ten minutes ago. */
     sweep: async ({ _id, rows, building = {}, retired = {} }: ViewState): Promise<void> => {

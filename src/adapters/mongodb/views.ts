@@ -62,7 +62,7 @@ export type ViewsParts = {
 
 /**
  * Views in MongoDB, with one document for each row and one collection for each view. `put` resolves when a majority has
- * journaled the rows, so every instance sees them.
+ * journaled the rows, so a read from the primary returns them. A deposed primary may answer without them for a while.
  */
 export const mongoViews = ({ calls, clock, places, rows: writer, records }: ViewsParts): Omit<Views, 'close'> => ({
   get: async <D extends object>(view: View, key: string) => {

@@ -1,7 +1,7 @@
 import { MongoServerError } from 'mongodb'
 import t from 'tap'
 import { mongoCalls, patience } from '../../../src/adapters/mongodb/calls.ts'
-import { driverLimits } from '../../../src/adapters/mongodb/open.ts'
+import { driverLimits } from '../../../src/adapters/mongodb/client-options.ts'
 import { Refusal } from '../../../src/errors.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 
@@ -20,6 +20,8 @@ for (const [kind, ms] of [
   ['whole', 1_900],
   ['write', 2_000],
   ['batch', 10_000],
+  ['bulk', 10_000],
+  ['connect', 10_000],
 ] as const)
   await t.test(`a MongoDB call of the kind ${kind} is refused and aborted after ${ms} ms`, async (t) => {
     const clock = virtualClock()
@@ -62,18 +64,51 @@ await t.test('every error of MongoDB gives the same refusal, and a closed connec
   t.equal(asked, 0)
 })
 
-await t.test('the timeouts of the MongoDB driver are shorter than those of the service', (t) => {
+await t.test('the MongoDB driver has a time limit of its own for each step of a call', (t) => {
   t.strictSame(driverLimits, {
-    serverSelectionTimeoutMS: 1000,
-    connectTimeoutMS: 1000,
+    serverSelectionTimeoutMS: 1400,
+    connectTimeoutMS: 5000,
     socketTimeoutMS: 12_000,
-    waitQueueTimeoutMS: 500,
+    waitQueueTimeoutMS: 1400,
     heartbeatFrequencyMS: 2000,
   })
-  for (const limit of ['serverSelectionTimeoutMS', 'connectTimeoutMS', 'waitQueueTimeoutMS'] as const)
+  for (const limit of ['serverSelectionTimeoutMS', 'waitQueueTimeoutMS'] as const)
     t.ok(driverLimits[limit] < patience.read, limit)
+  t.ok(driverLimits.connectTimeoutMS > patience.write, 'a slow heartbeat ends no call that is in time')
+  t.ok(driverLimits.connectTimeoutMS < patience.connect)
   t.ok(driverLimits.socketTimeoutMS > patience.batch, 'but a connection lives as long as the longest call')
+  // TCP, TLS, the first command and SCRAM need seven round trips.
+  t.ok(driverLimits.waitQueueTimeoutMS > 7 * 150, 'a connection can be made at a round trip of 150 ms')
   t.end()
+})
+
+await t.test('writes without an answer leave connections for reads, and are not sent after their end', async (t) => {
+  const clock = virtualClock()
+  const calls = mongoCalls(clock, 3)
+  const answers: (() => void)[] = []
+  let sent = 0
+  const write = (kind: 'write' | 'bulk') =>
+    outcomeOf(
+      calls.call(kind, () => {
+        sent++
+        return new Promise<void>((answer) => answers.push(answer))
+      }),
+    )
+  const writes = Array.from({ length: 30 }, () => write('write'))
+  const bulk = write('bulk')
+  await clock.settle()
+  t.equal(sent, 3)
+  t.equal(await calls.call('read', async () => 'there'), 'there')
+  await clock.advance(2_000)
+  for (const { outcome } of writes) t.match(outcome, new Refusal('backend_unavailable'))
+  t.equal(bulk.outcome, undefined)
+  t.equal(sent, 3, 'the places of writes under way are taken')
+  const late = write('write')
+  for (const answer of answers) answer()
+  await clock.settle()
+  t.equal(sent, 5, 'the bulk and the new write are sent, none of the refused ones')
+  await calls.close(async () => undefined)
+  t.equal(late.outcome, undefined)
 })
 
 await t.test('closing the connection waits 2 s for a server that does not answer', async (t) => {
