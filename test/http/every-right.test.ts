@@ -62,7 +62,7 @@ const wayOf = (verb: string, path: string, one: string, two: string): Way => {
   if (path.startsWith('/auth/v1/access')) return { kind: 'nowhere', places: [] }
   if (path === '/auth/v1/self/session' && verb === 'GET') return { kind: 'nowhere', places: [] }
   if (verb === 'DELETE' && path === '/api/v1/namespaces/{namespaceKey}') return { kind: 'deployment', places: ['*'] }
-  if (path.includes('{namespaceKey}') || path.startsWith('/internal/')) return { kind: 'head', places: [one] }
+  if (path.includes('{namespaceKey}') || /^\/(internal|client)\//.test(path)) return { kind: 'head', places: [one] }
   if (/^\/api\/v1\/(flags|segments)/.test(path)) return { kind: 'head', places: ['default'] }
   // The second parameter is refused after the access decision, so that no stream opens.
   if (path === '/ofrep/v1/events') return { kind: 'head', places: [one], query: `namespace=${one}&namespace=` }
@@ -196,6 +196,7 @@ await t.test('for each right, exactly the documented requests are refused withou
     const filled = path
       .replace(/\{namespaceKey\}/, one)
       .replace(/^(\/internal\/.*)\{key\}/, `$1${one}`)
+      .replace(/\{namespace\}/, one)
       .replace(/^(\/auth\/v1\/tokens\/)\{id\}/, `$1${records.get(one)}`)
       .replaceAll(/\{\w+\}/g, 'none')
     const answer = await service.request(

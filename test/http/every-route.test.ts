@@ -91,6 +91,7 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     [`${N}/flags/{flagKey}/rollouts/{id}`]: 'GET PUT DELETE',
     ...Object.fromEntries(Object.entries(parts).map(([path, verbs]) => [N + path, verbs])),
     '/internal/v1/evaluation/snapshot/namespace/{key}': 'GET',
+    '/client/v2/environments/{environment}/namespaces/{namespace}/stream': 'GET',
   },
   default: Object.fromEntries(Object.entries(parts).map(([path, verbs]) => [`/api/v1${path}`, verbs])),
   body: {
@@ -121,7 +122,7 @@ const addressed = (
   headers: Headers,
 ) => {
   const filled = path
-    .replace(reach === 'path' ? /\{(namespaceKey|key)\}/ : /\{namespaceKey\}/, namespace)
+    .replace(reach === 'path' ? /\{(namespaceKey|key|namespace)\}/ : /\{namespaceKey\}/, namespace)
     .replaceAll(/\{\w+\}/g, 'none')
   const body =
     reach === 'body'
@@ -215,7 +216,7 @@ await t.test('a token in a request limits the request, even if no token is requi
 
 const groups = {
   management: ({ path }: { readonly path: string }) => path.startsWith('/api/v1'),
-  evaluation: ({ path }: { readonly path: string }) => /^\/(evaluate|internal)\//.test(path),
+  evaluation: ({ path }: { readonly path: string }) => /^\/(evaluate|internal|client)\//.test(path),
   ofrep: ({ path }: { readonly path: string }) => path.startsWith('/ofrep/'),
 }
 for (const [group, within] of Object.entries(groups)) {

@@ -62,7 +62,10 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'POST /ofrep/v1/evaluate/flags',
     'POST /ofrep/v1/evaluate/flags/{key}',
   ],
-  'flag.snapshot': ['GET /internal/v1/evaluation/snapshot/namespace/{key}'],
+  'flag.snapshot': [
+    'GET /internal/v1/evaluation/snapshot/namespace/{key}',
+    'GET /client/v2/environments/{environment}/namespaces/{namespace}/stream',
+  ],
   'flag.read': [
     'GET [N]/flags',
     'GET [N]/flags/{key}',

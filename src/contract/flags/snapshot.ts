@@ -79,3 +79,7 @@ export const Snapshot = named('Snapshot', {
   flags: Type.Array(SnapshotFlag),
 })
 export type Snapshot = Shown<typeof Snapshot>
+
+/** Line of a streaming snapshot (api.md §9.1). */
+export const SnapshotLine = named('SnapshotLine', { result: Snapshot })
+export type SnapshotLine = Shown<typeof SnapshotLine>

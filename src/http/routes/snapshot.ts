@@ -2,13 +2,16 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import lt from 'semver/functions/lt.js'
 import valid from 'semver/functions/valid.js'
-import { Snapshot } from '../../contract/flags/snapshot.ts'
+import { Snapshot, SnapshotLine } from '../../contract/flags/snapshot.ts'
+import { refuse } from '../../errors.ts'
 import type { LastEvaluations } from '../evaluation/last-evaluations.ts'
 import { leavingOut } from '../lists/paging.ts'
 import { type Form, snapshotText, unevaluable } from '../present/snapshot.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { Service } from '../services/service.ts'
+import { audienceOf } from '../streams/audience.ts'
+import type { Content } from '../streams/topics.ts'
 import { underAnyWord } from '../wire/family-headers.ts'
 import { keptChunks } from '../wire/kept-chunks.ts'
 import { chunksOf } from '../wire/pieces.ts'
@@ -39,16 +42,67 @@ const formFor = (headers: IncomingHttpHeaders, own: string): Form => {
 /** Maximum total bytes of snapshots in memory. */
 const MOST_KEPT = 67_108_864
 
+type KeptChunks = ReturnType<typeof keptChunks>
+
+/** Content of the streams of a namespace in one form: a line of JSON for each state. */
+const linesOf = ({ flagStore }: Service, kept: KeptChunks, namespace: string, form: Form): Content => ({
+  key: `snapshots ${form.tag}`,
+  namespace,
+  kind: 'snapshots',
+  frame: async () => {
+    const name = `${flagStore.version(namespace)?.toString(36) ?? ''}${form.tag}`
+    const chunks = await kept(`${form.tag}${namespace}`, name, () => chunksOf(snapshotText(flagStore, namespace, form)))
+    return chunks && { name, chunks: [Buffer.from('{"result":'), ...chunks, Buffer.from('}\n')] }
+  },
+})
+
+/** The snapshots of a namespace as lines of JSON, one for each state (api.md §9.1). */
+const streamRoute = (
+  app: FastifyInstance,
+  service: Service,
+  { fetched }: Pick<LastEvaluations, 'fetched'>,
+  kept: KeptChunks,
+): void => {
+  const { flagStore, flagStreams, fresh, names } = service
+  const listen = audienceOf(service)
+  route(app, {
+    method: 'GET',
+    url: '/client/v2/environments/:environment/namespaces/:namespace/stream',
+    ...ordinary,
+    access: { credential: 'evaluation', namespace: { param: 'namespace' }, right: 'flag.snapshot' },
+    tag: 'Evaluation',
+    summary: 'Get all flags of a namespace after each change, for clients that evaluate flags themselves.',
+    errors: ['not_found', 'rate_limited', 'auth_stale'],
+    answer: SnapshotLine,
+    run: ({ params, request, caller }) => {
+      const { environment, namespace = '' } = params
+      if (environment !== 'default') refuse('not_found', `environment "${environment}" not found`)
+      if (!fresh()) refuse('auth_stale')
+      const headers = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' }
+      const answer = (given: Answer<SnapshotLine>) => leavingOut({ names }, unevaluable(flagStore, namespace), given)
+      if (request.method === 'HEAD') return answer({ body: undefined, headers, chunks: [] })
+      const content = linesOf(service, kept, namespace, formFor(request.headers, names.acceptVersionHeader))
+      const audience = listen(request, namespace)
+      const holder = flagStreams.enter(caller, request.address)
+      if (flagStore.version(namespace) !== undefined) fetched(namespace)
+      return answer({
+        body: undefined,
+        headers,
+        push: (response) => flagStreams.open(response, holder, content, audience, false),
+      })
+    },
+  })
+}
+
 /**
  * GET /internal/v1/evaluation/snapshot/namespace/{key} (api.md §9). The text of each form is made once per version of
  * the namespace; if it is too large to cache, once per request.
  */
-export const snapshotRoutes = (
-  app: FastifyInstance,
-  { flagStore, names }: Service,
-  { fetched }: LastEvaluations,
-): void => {
+export const snapshotRoutes = (app: FastifyInstance, service: Service, last: LastEvaluations): void => {
+  const { flagStore, names } = service
+  const { fetched } = last
   const kept = keptChunks(MOST_KEPT)
+  streamRoute(app, service, last, kept)
 
   route(app, {
     method: 'GET',
