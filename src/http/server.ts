@@ -2,6 +2,8 @@ import type { RequestListener } from 'node:http'
 import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Clock } from '../clock.ts'
+import type { Refusal } from '../errors.ts'
+import { ofrepFailure } from './evaluation/ofrep.ts'
 import type { Documented } from './operations/openapi.ts'
 import { pipeline, type ServiceSteps } from './route/pipeline.ts'
 import type { Spec } from './route/route.ts'
@@ -93,7 +95,9 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   const { bodyLimit, publishedBodyLimit, trustProxy, cors } = config
   const { server, sockets, handle } = parts.port ?? openPort(config, clock)
   let answer: RequestListener = () => undefined
-  const refuse = refuser(logger, answered, onLargeHeaders)
+  const unroutedBody = (refusal: Refusal, { originalUrl }: FastifyRequest) =>
+    firstPart(originalUrl) === 'ofrep' ? ofrepFailure(refusal) : undefined
+  const refuse = refuser(logger, answered, unroutedBody, onLargeHeaders)
   const app = Fastify({
     serverFactory: (handler) => {
       answer = handler

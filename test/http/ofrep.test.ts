@@ -121,8 +121,12 @@ await t.test('flags are evaluated with OpenFeature remote evaluation (OFREP)', a
     await said(one('on', {}, charset), 415, { errorCode: 'GENERAL', errorDetails: 'unsupported charset' })
     await said(one('on', {}, { 'After-Position': '-1' }), 400, { errorCode: 'GENERAL' })
     t.match((await one('on', {}, { authorization: 'Bearer no' })).headers['www-authenticate'], /invalid_token/)
-    t.match((await request('GET', `${O}/on`)).json, { code: 12, message: 'Method Not Allowed' })
-    t.match((await request('POST', '/ofrep/v1/nothing')).json, { code: 5, message: 'Not Found' })
+    const general = { errorCode: 'GENERAL' }
+    await said(request('GET', `${O}/on`), 405, { ...general, errorDetails: 'Method Not Allowed' })
+    await said(request('POST', '/ofrep/v1/nothing'), 404, { ...general, errorDetails: 'Not Found' })
+    for (const path of [`${O}/%zz`, `${O}/a%2fb`, `${O}/${'k'.repeat(3000)}`, `${O}/on/more`, '/ofrep', '/ofrep/%'])
+      t.match((await request('POST', path, {})).json, { ...general, code: undefined, errorDetails: /./ }, path)
+    t.match((await request('POST', '/ofreps')).json, { code: 5, message: 'Not Found' })
   })
 
   await t.test('an OFREP bulk request gets all flags that can be evaluated, or the named ones, in order', async (t) => {
@@ -142,6 +146,25 @@ await t.test('flags are evaluated with OpenFeature remote evaluation (OFREP)', a
     t.match((await bulk({ flags: 'on' }, elsewhere)).json.flags, [{ key: 'on', errorCode: 'FLAG_NOT_FOUND' }])
     t.equal((await one('on', {}, elsewhere)).status, 404)
     t.equal((await one('on', {}, { 'X-Service-Namespace': '' })).status, 200)
+  })
+
+  await t.test('an OFREP bulk request names flags in a list as in a text', async (t) => {
+    const keys = async (flags: unknown) => {
+      const { json } = await request<{ flags: Said[] }>('POST', O, { context: { targetingKey: 'e', flags } })
+      return json.flags.map(({ key, errorCode }) =>
+        errorCode === undefined ? key : `${String(key)}: ${String(errorCode)}`,
+      )
+    }
+    t.strictSame(await keys(['colour', 'on', 'no', ' on ']), ['colour', 'on', 'no: FLAG_NOT_FOUND'])
+    t.strictSame(await keys('colour, on ,no'), ['colour', 'on', 'no: FLAG_NOT_FOUND'])
+    t.strictSame(await keys([]), await keys(''))
+    for (const flags of [[1], [{ key: 'on' }], [['on']], [true]])
+      t.match((await request('POST', O, { context: { flags } })).json, {
+        errorCode: 'INVALID_CONTEXT',
+        errorDetails: 'invalid field context.flags: must be text or a list of texts',
+      })
+    const many = Array.from({ length: 1001 }, (_, n) => `f${n}`)
+    t.match((await request('POST', O, { context: { flags: many } })).json, { errorDetails: /at most 1000 flags/ })
   })
 
   await t.test('the tag of an OFREP bulk answer depends on flags and context, and is never used again', async (t) => {

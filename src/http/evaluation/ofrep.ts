@@ -33,8 +33,8 @@ export const badContext = (): never => invalid('context', 'must be an object')
 const noTargetingKey = (): never =>
   refuse('invalid_argument', `invalid field ${missingKey.field}: ${missingKey.description}`, { violation: missingKey })
 
-/** Failure object of a flag that cannot be evaluated. */
-const failureOf = (refusal: Refusal, key: string | undefined): OfrepFailure => ({
+/** Failure object in the form of the protocol, for one flag or for a request. */
+export const ofrepFailure = (refusal: Refusal, key?: string): OfrepFailure => ({
   ...(key !== undefined && { key }),
   errorCode: codeOf(refusal),
   errorDetails: refusal.message,
@@ -42,7 +42,7 @@ const failureOf = (refusal: Refusal, key: string | undefined): OfrepFailure => (
 
 /** Body of an error answer, of the single-flag route (includes the key) and of the bulk route. */
 export const ofrepError = (refusal: Refusal, { params }: FastifyRequest) =>
-  failureOf(refusal, (params as Readonly<Record<string, string>>)['key'])
+  ofrepFailure(refusal, (params as Readonly<Record<string, string>>)['key'])
 
 /**
  * Evaluates one flag for OpenFeature (api.md §10); the targeting key is the entity id. If there is no targeting key,
@@ -83,7 +83,7 @@ export const entryOf = (key: string, work: () => OfrepEvaluation): OfrepEvaluati
   try {
     return work()
   } catch (error) {
-    if (error instanceof Refusal) return failureOf(error, key)
+    if (error instanceof Refusal) return ofrepFailure(error, key)
     throw error
   }
 }

@@ -4,6 +4,7 @@ import { MOST_REQUESTS } from '../../contract/evaluation.ts'
 import { OfrepBulk, OfrepConfiguration, OfrepEvaluation, ofrepBody, ofrepState } from '../../contract/ofrep.ts'
 import { invalid } from '../../errors.ts'
 import type { Context } from '../../evaluation/context.ts'
+import { parseTextList } from '../../evaluation/list.ts'
 import { type Work, workOnOne } from '../../evaluation/segment.ts'
 import { yieldToEventLoop } from '../../event-loop.ts'
 import { namespaceHeader } from '../auth/reach.ts'
@@ -38,10 +39,16 @@ const configurationOf = (enabled: boolean) => ({
 
 const LARGE = 65_536
 
-/** Distinct keys in `context.flags`; undefined if it is empty. */
+/** Items of a JSON list of texts. The text of a list begins with a bracket, which no key of a flag contains. */
+const itemsOf = (list: string): readonly string[] => {
+  const items = parseTextList(list)
+  return items ?? invalid('context.flags', 'must be text or a list of texts')
+}
+
+/** Distinct keys in `context.flags`, given as list or as comma-separated text; undefined if it is empty. */
 const keysIn = (named: string): readonly string[] | undefined => {
-  if (named === '') return undefined
-  const names = named.split(',', MOST_REQUESTS + 1)
+  if (named === '' || named === '[]') return undefined
+  const names = named.startsWith('[') ? itemsOf(named) : named.split(',', MOST_REQUESTS + 1)
   if (names.length > MOST_REQUESTS) invalid('context.flags', `must name at most ${MOST_REQUESTS} flags`)
   return [...new Set(names.flatMap((name) => name.trim() || []))]
 }

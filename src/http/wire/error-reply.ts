@@ -52,6 +52,9 @@ export const errorBody = ({ code, message, reason, violation, metadata }: Refusa
   ],
 })
 
+/** Error body of a request without a route; undefined for the usual one. */
+type UnroutedBody = (refusal: Refusal, request: FastifyRequest) => object | undefined
+
 /** Framework errors that a client can cause, with their reasons. */
 const framework: ReadonlyMap<unknown, Reason> = new Map([
   ['FST_ERR_BAD_URL', 'malformed_path'],
@@ -69,7 +72,7 @@ const asRefusal = (error: unknown): Refusal => {
  * their details are not sent.
  */
 export const refuser =
-  (logger: Logger, answered: Answered, onLargeHeaders?: (client: string) => void) =>
+  (logger: Logger, answered: Answered, unroutedBody: UnroutedBody, onLargeHeaders?: (client: string) => void) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const refusal = asRefusal(error)
     const { id, method, spec } = request
@@ -77,10 +80,11 @@ export const refuser =
       logger.error({ err: error, requestId: id, method, route: spec?.url }, 'a request failed')
     if (refusal.reason === 'headers_too_large') onLargeHeaders?.(request.address)
     everyAnswer(request, reply)
+    const bodyFor = spec ? spec.errorBody : unroutedBody
     const location = spec?.errorPage?.(refusal, request)
     if (location === undefined) {
       reply.code(refusal.status).headers(refusalHeaders(refusal)).serializer(asIs)
-      reply.send(jsonText(spec?.errorBody?.(refusal, request) ?? errorBody(refusal, id), request))
+      reply.send(jsonText(bodyFor?.(refusal, request) ?? errorBody(refusal, id), request))
     } else
       reply
         .code(302)
