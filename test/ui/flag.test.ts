@@ -69,8 +69,8 @@ await t.test('a failed save of a flag keeps the draft, and trying again saves it
   t.equal((await rollouts()).length, 1, 'it was done once')
 })
 
-await t.test('the order of rollouts is changed by buttons, by keys and by entering a position', { skip }, async (t) => {
-  const { page, rollouts } = await withFlag(t, [10, 20, 30])
+await t.test('the order of rollouts is changed by buttons, keys, touch and entered positions', { skip }, async (t) => {
+  const { page, rollouts } = await withFlag(t, [10, 20, 30], { context: { hasTouch: true } })
   await button(page, 'Move rollout 1 down').click()
   await said(page, 'Rollout moved to position 2 of 3.')
   const focused = () => page.evaluate(`document.activeElement.getAttribute('aria-label')`)
@@ -78,9 +78,9 @@ await t.test('the order of rollouts is changed by buttons, by keys and by enteri
   await page.keyboard.press('Alt+ArrowDown')
   await said(page, 'Rollout moved to position 3 of 3.')
   await comesTo(t, focused, 'Move rollout 3 down')
-  await button(page, 'Move rollout 2 to…').click()
+  await button(page, 'Move rollout 2 to…').tap()
   await page.getByRole('combobox', { name: 'Position' }).selectOption('1')
-  await button(page, 'Move').click()
+  await button(page, 'Move').tap()
   await said(page, 'Rollout moved to position 1 of 3.')
   await openReview(page)
   await save(page)

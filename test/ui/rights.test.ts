@@ -162,7 +162,7 @@ await t.test('the choice of a past moment is offered only to users with the righ
   t.ok(page.url().endsWith('/ns/shop/flags'))
 })
 
-await t.test('the page explains why sessions cannot be ended', { skip }, async (t) => {
+await t.test('sessions are ended with the right to it, else the page names it', { skip }, async (t) => {
   const { service } = await withSessions(t)
   const { clientToken } = await granted(service, { role: 'auditor' })
   const { page } = await openBrowser(t, service, FORCED)
@@ -174,6 +174,15 @@ await t.test('the page explains why sessions cannot be ended', { skip }, async (
       'Needs token.revoke in every namespace.',
       `${name} says what it needs`,
     )
+  await button(page, 'End session of Alice').click({ force: true })
+  await settled(page)
+  t.equal(await page.getByRole('alertdialog').count(), 0, 'nothing opens')
+  const grants = [{ rights: ['token.read', 'token.revoke', 'self.use'], namespaceKey: '*' }]
+  const { page: other } = await openBrowser(t, service, FORCED)
+  await signIn(other, '/settings/sessions', (await granted(service, { grants })).clientToken)
+  await button(other, 'End session of Alice').click()
+  await button(other.getByRole('alertdialog'), 'End session').click()
+  await other.getByRole('status').getByText('The session of Alice has ended.').waitFor()
 })
 
 await t.test('a form that is opened by its address shows the missing right and sends nothing', { skip }, async (t) => {

@@ -4,7 +4,7 @@ import type { Rollout } from '../../../src/contract/flags/rollout.ts'
 import type { Rule } from '../../../src/contract/flags/rule.ts'
 import { flags as words } from '../words/flags.ts'
 import { serviceNow } from './clock.ts'
-import { Failure } from './failure.ts'
+import { Failure, isFailure } from './failure.ts'
 import { keys } from './keys.ts'
 import { path, query, request } from './request.ts'
 import type { Write } from './write.ts'
@@ -115,6 +115,17 @@ export const readFlag = async (
       }
   }
   throw new Failure(words.moving, { status: 503, reason: 'moving' })
+}
+
+/** Whether there is a flag with this key. */
+export const hasFlag = async (namespace: string, key: string): Promise<boolean> => {
+  try {
+    await request(flagPath(namespace, key))
+    return true
+  } catch (error) {
+    if (isFailure(error) && error.status === 404) return false
+    throw error
+  }
 }
 
 type RolloutFields = {

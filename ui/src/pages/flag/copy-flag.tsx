@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { type Failure, isFailure } from '../../api/failure.ts'
-import { type Flag, readFlag } from '../../api/flags.ts'
+import { type Flag, hasFlag } from '../../api/flags.ts'
 import { toFlag } from '../../links.ts'
 import { Button, SubmitButton } from '../../parts/button.tsx'
 import { tooLong } from '../../parts/editing/rules.ts'
@@ -27,16 +27,6 @@ const flawsOf = (namespace: string, key: string): Wrong => ({
       ? tooLong('key', key, 255)
       : { key: fields.keyBad }),
 })
-
-const isTaken = async (namespace: string, key: string): Promise<boolean> => {
-  try {
-    await readFlag(namespace, key, undefined)
-    return true
-  } catch (error) {
-    if (isFailure(error) && error.status === 404) return false
-    throw error
-  }
-}
 
 /** Dialog that chooses the namespace and key of a copy. The page of the copy then creates or changes that flag. */
 export const CopyFlag = ({ of, onClose }: { readonly of: Flag; readonly onClose: () => void }) => {
@@ -71,7 +61,7 @@ export const CopyFlag = ({ of, onClose }: { readonly of: Flag; readonly onClose:
     if (busy || why !== undefined) return
     setBusy(true)
     try {
-      if (await isTaken(namespace, key)) setTaken(true)
+      if (await hasFlag(namespace, key)) setTaken(true)
       else go()
     } catch (error) {
       if (!isFailure(error)) throw error
