@@ -27,6 +27,7 @@ import { formatBeside } from '../cluster-member.ts'
 import { readModelsOf } from '../history/read-models.ts'
 import { operator } from '../stores/operator.ts'
 import { withHistory, withSettled } from './opened-stores.ts'
+import { modelStatus } from './projection-status.ts'
 
 /** Context of an operator's command. */
 const asOperator = (reason: string | undefined): Context => ({
@@ -96,6 +97,9 @@ export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { names
       }
     }
   })
+
+/** Returns the checkpoint of each read model. */
+export const projectionStatus: Services['projectionStatus'] = (config, say) => modelStatus(config, systemClock, say)
 
 /** Rebuilds read models of the data directory. */
 export const rebuildProjections: Services['rebuildProjections'] = (config, { names, progress, signal }, say) =>

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ProjectionStatus, Services } from '../../cli/services.ts'
-import { systemClock } from '../../clock.ts'
+import type { ProjectionStatus, Say } from '../../cli/services.ts'
+import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config/load.ts'
 import type { EventLog } from '../../events/log.ts'
 import { fail } from '../../failure.ts'
@@ -34,7 +34,7 @@ const statusOf = async ({ log, checkpoint }: Read): Promise<readonly ProjectionS
 }
 
 /** Reads the files of a data directory without changing them, also while a service uses them. */
-const statusInDirectory = async (config: Config): Promise<readonly ProjectionStatus[]> => {
+const statusInDirectory = async (config: Config, clock: Clock): Promise<readonly ProjectionStatus[]> => {
   const events = eventsOf(config)
   const views = join(config.storage.data_dir, 'views.sqlite')
   if (!existsSync(events))
@@ -43,7 +43,7 @@ const statusInDirectory = async (config: Config): Promise<readonly ProjectionSta
   if (!existsSync(views))
     return withEmbeddedLog(events, (log) => statusOf({ log, checkpoint: () => Promise.resolve(undefined) }))
   const { openReadOnly } = await import('../../adapters/embedded/read-only.ts')
-  const store = await openReadOnly({ events, views }, systemClock, () => undefined)
+  const store = await openReadOnly({ events, views }, clock, () => undefined)
   try {
     return await statusOf({ log: store.log, checkpoint: store.views.checkpoint })
   } finally {
@@ -52,7 +52,7 @@ const statusInDirectory = async (config: Config): Promise<readonly ProjectionSta
 }
 
 /** Returns the checkpoint of each read model, of a data directory read-only. */
-export const projectionStatus: Services['projectionStatus'] = (config, say) =>
+export const modelStatus = (config: Config, clock: Clock, say: Say): Promise<readonly ProjectionStatus[]> =>
   config.storage.type === 'embedded'
-    ? statusInDirectory(config)
-    : withStores(config, systemClock, say, ({ log, views }) => statusOf({ log, checkpoint: views.checkpoint }))
+    ? statusInDirectory(config, clock)
+    : withStores(config, clock, say, ({ log, views }) => statusOf({ log, checkpoint: views.checkpoint }))
