@@ -49,7 +49,7 @@ const watched = (work: Promise<unknown>) => {
 
 /** All calls are refused in time while the server is unavailable, and succeed afterwards without a restart. */
 const goneAndBack = async (t: Test, away: () => Promise<void>, back: () => Promise<void>) => {
-  const { open } = database(server!.url, time)
+  const { open } = database(server!.url, time, true)
   const { views, close } = await open()
   await views.put(pets, [row('a', 0)])
   await away()
@@ -83,7 +83,7 @@ await t.test('calls to a hanging MongoDB fail within 2 s, and succeed after its 
 )
 
 await t.test('closing takes at most 2 s while MongoDB hangs, and pending calls are refused', { skip }, async (t) => {
-  const { close, views } = await database(server!.url, time).open()
+  const { close, views } = await database(server!.url, time, true).open()
   await views.get(pets, 'a')
   server!.freeze()
   const [pending, closing] = [watched(views.get(pets, 'a')), watched(close())]
@@ -94,7 +94,7 @@ await t.test('closing takes at most 2 s while MongoDB hangs, and pending calls a
 
 await t.test('a MongoDB that is unreachable at the start is reported without its address', { skip }, async (t) => {
   await server!.kill()
-  const opening = outcomeOf(database(server!.url.replace('//', '//user:secret@'), time).open())
+  const opening = outcomeOf(database(server!.url.replace('//', '//user:secret@'), time, true).open())
   await time.advance(WRITE)
   await time.advance(WRITE)
   const outcome = await opening
@@ -104,7 +104,7 @@ await t.test('a MongoDB that is unreachable at the start is reported without its
 })
 
 await t.test('if several instances write the same row at once, its latest revision remains', { skip }, async (t) => {
-  const { open } = database(server!.url)
+  const { open } = database(server!.url, virtualClock(), true)
   const opened = await Promise.all([open(), open(), open(), open()])
   for (let n = 0; n < 5; n++) {
     const puts = [0, 3, 1, 2].map((revision, i) =>
@@ -119,7 +119,7 @@ await t.test('if several instances write the same row at once, its latest revisi
 })
 
 await t.test('rows that another instance writes during a rebuild are in the new read model', { skip }, async (t) => {
-  const { open } = database(server!.url)
+  const { open } = database(server!.url, virtualClock(), true)
   const [builder, other] = await Promise.all([open(), open()])
   await other.views.put(pets, [row('stale', 0)])
   await other.views.get(pets, 'stale')
@@ -139,7 +139,7 @@ await t.test('rows that another instance writes during a rebuild are in the new 
 })
 
 await t.test('a new version of a read model keeps the previous one for running instances', { skip }, async (t) => {
-  const { views, close } = await database(server!.url).open()
+  const { views, close } = await database(server!.url, virtualClock(), true).open()
   for (const version of [1, 2, 3]) {
     const building = await views.build({ ...pets, version })
     await building.put([row('a', version)])

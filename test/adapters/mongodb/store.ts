@@ -28,14 +28,26 @@ export const restingOn = <C extends Clock>(clock: C) => {
   return { clock: watched, rest: () => eventually(() => calls === 0, 'the answers of the server') }
 }
 
+/** Options of an address whose driver waits for a slow server for as long as its test may take. */
+const PATIENT = ['serverSelectionTimeoutMS', 'connectTimeoutMS', 'socketTimeoutMS', 'waitQueueTimeoutMS']
+  .map((name) => `${name}=600000`)
+  .join('&')
+const patientAt = (url: string): string =>
+  `${url}${url.includes('?') ? '&' : /\/\/.*\//.test(url) ? '?' : '/?'}${PATIENT}`
+
 /**
- * A database of its own on a server. With a stopped clock, calls of a slow server do not time out. Background errors
- * fail the test.
+ * A database of its own on a server. With a stopped clock, calls of a slow server do not time out, unless the driver is
+ * `limited` as in a service. Background errors fail the test.
  */
-export const database = (url: string, clock: Clock = virtualClock()) => {
+export const database = (url: string, clock: Clock = virtualClock(), limited = false) => {
   const name = `rollcall_test_${randomUUID().replaceAll('-', '')}`
   const errors: unknown[] = []
-  const open = () => openMongo(url, name, { clock, bulk: STAND_IN_BULK, onError: (error) => errors.push(error) })
+  const open = () =>
+    openMongo(limited ? url : patientAt(url), name, {
+      clock,
+      bulk: STAND_IN_BULK,
+      onError: (error) => errors.push(error),
+    })
   const kek = randomBytes(32)
   return {
     name,
