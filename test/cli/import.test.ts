@@ -383,6 +383,29 @@ await t.test('an import reports an item that it cannot remove; an interrupt stop
   )
 })
 
+await t.test('an import warns of shares below 100 %, which some applications read as all', async (t) => {
+  const service = await startService(t)
+  const rule = (...shares: readonly number[]) =>
+    `{segment: s, distributions: [${shares.map((share, n) => `{variant: v${n}, rollout: ${share}}`).join()}]}`
+  const rules = [rule(10), rule(50, 50), rule(33.33, 33.33, 33.34), rule(33.3, 33.3, 33.4), rule(), rule(0)]
+  const given = file(
+    `segments: [{key: s, name: S}]\nflags:\n- {key: f, name: F, variants: [{key: v0}, {key: v1}, {key: v2}], rules: [${rules.join()}]}\n`,
+  )
+  const { exit, err } = await inside(service, 'import', given, '--dry-run')
+  t.equal(exit, 0)
+  const warned = [
+    ...err.matchAll(/^warning: .*:3: flags\[0\]\.rules\[(\d)\]\.distributions: give ([\d.]+) % together/gm),
+  ]
+  t.strictSame(
+    warned.map(([, n, percent]) => [n, percent]),
+    [
+      ['0', '10'],
+      ['2', '99.9'],
+    ],
+  )
+  t.notMatch((await inside(service, 'import', given, '--dry-run', '--quiet')).err, /warning/)
+})
+
 await t.test('the document in the guide can be imported', async (t) => {
   const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/moving-from-another-server.md'), 'utf8')
   const [document = ''] = /^version: "1.4"\n.*?(?=^```$)/ms.exec(guide) ?? []

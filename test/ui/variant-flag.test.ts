@@ -61,7 +61,16 @@ await t.test('three variants with weights, default and attachment are saved with
   t.equal(await page.getByText('get no variant.').count(), 0)
   await weights(page, { red: '33.34', green: '33.33', blue: '33.33' })
   await page.getByText('0.1 % of the entities that match get no variant.').waitFor()
-  await weight(page, 'red').fill('33.33')
+  await page.getByText('Applications that evaluate by themselves give all entities').waitFor()
+  const rest = async (given: Record<string, string>, wanted: Record<string, string>) => {
+    await weights(page, given)
+    await button(page, 'Add the rest').click()
+    for (const [key, text] of Object.entries(wanted)) t.equal(await weight(page, key).inputValue(), text, key)
+    t.equal(await page.getByText('get no variant.').count(), 0)
+  }
+  await rest({}, { red: '33.3', green: '33.3', blue: '33.4' })
+  await rest({ red: '10', green: '', blue: '' }, { red: '10', green: '90', blue: '' })
+  await weights(page, { red: '33.33', green: '33.33', blue: '33.33' })
   await page.getByRole('heading', { name: 'Segment beta → 33.33 % red, 33.33 % green, 33.33 % blue' }).waitFor()
   t.equal(writes.length, 0, 'nothing is sent before it is saved')
   await openReview(page)

@@ -1,3 +1,4 @@
+import { givenBy } from '../../contract/answers.ts'
 import { fail } from '../../failure.ts'
 import type { FlagPart, RulePart, SegmentPart } from '../document/parts.ts'
 import { type Problem, problemsOf } from './rules.ts'
@@ -87,6 +88,17 @@ export const flagProblems = (
     ]),
   ]
 }
+
+/** Places of rules whose shares leave entities without a variant, with the percentage that they give. */
+export const partialShares = (
+  flags: readonly FlagPart[],
+): readonly { readonly place: string; readonly given: number }[] =>
+  flags.flatMap(({ rules }) =>
+    rules.flatMap(({ at, shares }) => {
+      const given = shares.reduce((sum, { rollout }) => sum + 10 * givenBy(Number(rollout)), 0) / 10
+      return given > 0 && given < 100 ? [{ place: at('distributions'), given }] : []
+    }),
+  )
 
 /** Problems of a segment and its constraints. */
 export const segmentProblems = ({ at, body, constraints }: SegmentPart): readonly Problem[] => [

@@ -6,7 +6,7 @@ import { clientOf, reasonHeaders, type TargetOptions } from '../options.ts'
 import type { CommandServices } from '../services.ts'
 import { progressBar } from '../terminal/progress.ts'
 import { confirm, escapeControl, type Terminal } from '../terminal/terminal.ts'
-import { refuseAll } from './check.ts'
+import { partialShares, refuseAll } from './check.ts'
 import { planned, problemsWithin } from './plan.ts'
 import { type Rest, type Step, stepsOf, summary } from './write.ts'
 
@@ -120,6 +120,11 @@ const run = async (files: readonly string[], options: ImportOptions, given: Comm
   const client = await clientOf(options, given)
   const { plans, problems } = await planned(client, documents, { skipExisting, drop })
   refuseAll([], problems)
+  const partial = quiet ? [] : plans.flatMap(({ flags }) => partialShares(flags))
+  for (const { place, given } of partial)
+    info(
+      `warning: ${escapeControl(place)}: give ${given} % together; the rest gets no variant here, but applications that evaluate by themselves give all entities to these variants`,
+    )
 
   const steps = stepsOf(client, plans, headers)
   if (dryRun) {

@@ -60,6 +60,8 @@ export const rule = {
   weights: 'Weights',
   even: 'Even split',
   tooMuch: (percentage: number) => `The weights add up to ${percentage} %: at most 100.`,
+  addRest: 'Add the rest',
+  engines: 'Applications that evaluate by themselves give all entities to the variants with a weight.',
   remainder: (percentage: number) => `${percentage} % of the entities that match get no variant.`,
   effect: {
     place: (rule: number | undefined, alone: boolean) =>

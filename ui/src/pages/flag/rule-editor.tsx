@@ -7,7 +7,7 @@ import { rule as words } from '../../words/variant.ts'
 import type { RuleDraft, VariantDraft } from './draft.ts'
 import { SegmentsOf } from './segments-of.tsx'
 import { keyOf } from './sentences.ts'
-import { evenSplit, given, isTooMuch, remainderOf, rowsOf, sumOf } from './weights.ts'
+import { evenSplit, given, isTooMuch, remainderOf, rowsOf, sumOf, withRest } from './weights.ts'
 
 type Given = {
   readonly rule: RuleDraft
@@ -41,8 +41,10 @@ const Weights = ({ rule: { id, shares }, variants, flaws, onChange }: Given) => 
       </div>
       <div className="bar">
         <Button onClick={() => onChange({ shares: evenSplit(rows) })}>{words.even}</Button>
+        {rest > 0 && <Button onClick={() => onChange({ shares: withRest(rows) })}>{words.addRest}</Button>}
         {rest > 0 && <span className="notice">{words.remainder(rest)}</span>}
       </div>
+      {rest > 0 && given(rows).length > 0 && <p className="muted">{words.engines}</p>}
     </>
   )
 }

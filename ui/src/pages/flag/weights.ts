@@ -47,3 +47,14 @@ export const evenSplit = (rows: readonly Share[]): readonly Share[] => {
     return n < 0 ? row : { ...row, weight: weights[n]! }
   })
 }
+
+/** Gives the remainder to the first variant without a weight, else to the last one, in the steps of the evaluation. */
+export const withRest = (rows: readonly Share[]): readonly Share[] => {
+  const free = rows.findIndex(({ weight }) => weight.trim() === '')
+  const target = free < 0 ? rows.length - 1 : free
+  const rest = remainderOf(rows)
+  return rows.map((row, n) => {
+    if (n === target) return { ...row, weight: String(exactly(sizeOf(row) + rest)) }
+    return row.weight.trim() === '' ? row : { ...row, weight: String(sizeOf(row)) }
+  })
+}
