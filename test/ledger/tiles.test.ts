@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
+import type { Stored } from '../../src/events/log.ts'
+import { entryOf } from '../../src/ledger/entry.ts'
 import type { Hash } from '../../src/ledger/hashes.ts'
+import { entriesOf, recordsFrom } from '../../src/ledger/tiles/full-tiles.ts'
 import {
   entriesBundle,
   hasTile,
@@ -14,7 +17,7 @@ import {
 } from '../../src/ledger/tiles/tiles.ts'
 import { compactRange } from '../../src/ledger/tree.ts'
 import { rootOf } from './reference.ts'
-import { base64, patternLeaves, vectors } from './vectors.ts'
+import { base64, patternLeaves, patternRecord, vectors } from './vectors.ts'
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
@@ -182,6 +185,23 @@ await t.test('a tile determines every complete subtree of its levels', (t) => {
   t.equal(nodeInTile(new Uint8Array(31), tileOfNode({ level: 0, index: 0 })), undefined)
   t.equal(nodeInTile(new Uint8Array(63), tileOfNode({ level: 1, index: 0 })), undefined)
   t.end()
+})
+
+await t.test('a bundle over a log that ends early has the entries before its end', async (t) => {
+  const events = Array.from({ length: 5 }, (_, n) => patternRecord(n) as Stored)
+  const pages = async function* () {
+    yield events.slice(0, 3)
+    yield events.slice(3)
+  }
+  const source = { log: { readAll: pages, head: async () => 5n }, positionOf: async () => 0n }
+  for (const [count, length] of [
+    [2, 2],
+    [4, 4],
+    [256, 5],
+  ] as const) {
+    const found = await entriesOf(await recordsFrom(source, 0, count))
+    t.strictSame(parseEntriesBundle(entriesBundle(found)), events.slice(0, length).map(entryOf))
+  }
 })
 
 await t.test('a bundle that is cut or too long is refused', (t) => {

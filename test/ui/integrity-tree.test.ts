@@ -155,6 +155,21 @@ await t.test('an edited, removed or inserted entry is named, wherever it is', as
   }
 })
 
+await t.test('a bundle that ends early is named at its first missing entry', async (t) => {
+  const signed = [await treeOf(SIZE)]
+  for (const [cut, index] of [
+    [0, 256],
+    [1, 256],
+    [-1, 511],
+  ] as const) {
+    const read = async (path: string) => {
+      const bytes = await serving(entries)(path)
+      return path === 'tile/entries/001' ? bytes.subarray(0, cut) : bytes
+    }
+    t.strictSame(await ui.recompute({ signed, read, onProgress: () => undefined }), { cause: 'event', index }, `${cut}`)
+  }
+})
+
 await t.test('leaves that fit changed entries are found by the signed checkpoints', async (t) => {
   const changed = entries.with(300, entries[300]!.replace('"v":1', '"v":2'))
   const rebuilt = serving(changed)
