@@ -1,15 +1,15 @@
 import type { Clock } from '../../clock.ts'
-import { isTakenAway, watchFiles } from './files/taken-away.ts'
+import { isTakenAway, type OnLargeLog, watchFiles } from './files/taken-away.ts'
 import type { Channel } from './writer/channel.ts'
 
 type Closeable = { readonly close: () => void }
 
 /** Open connections of a data directory. The writer thread writes no more once one of their files is taken away. */
-export const connections = (clock: Clock, onLost: (error: Error) => void) => {
+export const connections = (clock: Clock, onLost: (error: Error) => void, onLarge?: OnLargeLog) => {
   const readers: Closeable[] = []
   let channel: Channel | undefined
   let isTaken = false
-  const watch = watchFiles(clock, (error) => channel?.loseAll(error))
+  const watch = watchFiles(clock, (error) => channel?.loseAll(error), onLarge)
   const closeReaders = () => {
     for (const reader of readers) reader.close()
   }

@@ -14,7 +14,7 @@ import { LOCK, lockDirectory } from './files/lock.ts'
 import { setAside } from './files/set-aside.ts'
 import { snapshotFile } from './files/snapshot-file.ts'
 import { type Standing, withStanding } from './files/standing.ts'
-import { openFilesOf } from './files/taken-away.ts'
+import { type OnLargeLog, openFilesOf } from './files/taken-away.ts'
 import { embeddedBinding, embeddedKeys } from './keys.ts'
 import { embeddedLog } from './log.ts'
 import { embeddedQueue } from './queue.ts'
@@ -68,6 +68,8 @@ type EmbeddedOptions = {
   readonly onSnapshotSetAside?: (file: string, cause: Error) => void
   /** Called when the disk becomes full and when it has space again. */
   readonly onFull?: (full: boolean) => void
+  /** Called when a write-ahead log becomes large, and when it is small again. */
+  readonly onLargeLog?: OnLargeLog
   /** Appends events with their own times, also if these decrease. */
   readonly keepsTimes?: boolean
 }
@@ -112,7 +114,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
   for (const file of [paths.events, paths.subjects]) await ofFile(file, () => insistOnFiles(...filesOf(file)))
   const unlock = await lockDirectory(directory)
   const room = roomOf(directory, clock, onFull)
-  const open = connections(clock, onLost)
+  const open = connections(clock, onLost, options.onLargeLog)
   let readModels: Awaited<ReturnType<typeof renewableViews>> | undefined
   const release = async () => {
     room.close()

@@ -30,12 +30,13 @@ const driver = async (): Promise<Driver> => {
 
 export type Mode = 'read' | 'durable' | 'rebuildable' | 'erasing' | 'lock'
 
+/** Size to which a write-ahead log shrinks after a long read made it grow. */
+const SHRINKING = `pragma journal_size_limit=${64 * 1_048_576}`
 /** Pragmas by purpose. Durability is explicit, because the driver's defaults depend on its compilation. */
 const settings: Readonly<Record<Mode, string>> = {
   read: 'pragma query_only=on; pragma mmap_size=1073741824',
-  durable: 'pragma journal_mode=wal; pragma synchronous=full',
-  rebuildable:
-    'pragma journal_mode=wal; pragma synchronous=normal; pragma cache_size=-65536; pragma temp_store=memory; pragma wal_autocheckpoint=4000',
+  durable: `pragma journal_mode=wal; pragma synchronous=full; ${SHRINKING}`,
+  rebuildable: `pragma journal_mode=wal; pragma synchronous=normal; pragma cache_size=-65536; pragma temp_store=memory; pragma wal_autocheckpoint=4000; ${SHRINKING}`,
   erasing: 'pragma journal_mode=persist; pragma synchronous=full; pragma secure_delete=on',
   lock: 'pragma journal_mode=memory',
 }

@@ -14,6 +14,7 @@ import type { Snapshots } from '../../projections/snapshots.ts'
 import type { View, Views } from '../../projections/views.ts'
 import { readModelsOf } from '../history/read-models.ts'
 import { outageLog } from '../telemetry/outage-log.ts'
+import { fileNotices } from './file-notices.ts'
 import { inDirectory } from './in-directory.ts'
 import { locateInDirectory } from './locate-keys.ts'
 import { lazily, openLedgerInDirectory, openLedgerOnServers } from './open-ledger.ts'
@@ -89,16 +90,6 @@ const openDirectory: Open = async (config, clock, listeners, initial = {}) => {
     const { pepper, kek } = own
     return { kek, damage, accepted: accepted && ((log: EventLog) => accepted(log, pepper.kid)) }
   }
-  const onSetAside = (file: string, { message }: Error) =>
-    logger.warn(
-      { file, why: message },
-      'damaged read models were set aside in a renamed file; they are rebuilt from the event log',
-    )
-  const onSnapshotSetAside = (file: string, { message }: Error) =>
-    logger.warn(
-      { file, why: message },
-      'the path of the memory snapshot is not a regular file, so the service renamed the object at this path',
-    )
   const watching = {
     ...(onLost && { onLost }),
     ...(onDamage && { onDamage }),
@@ -106,7 +97,7 @@ const openDirectory: Open = async (config, clock, listeners, initial = {}) => {
     ...(onFull && { onFull }),
   }
   const embedded = await inDirectory(data_dir, () =>
-    openEmbedded(data_dir, { clock, kek: decide, onError, onSetAside, onSnapshotSetAside, keepsTimes, ...watching }),
+    openEmbedded(data_dir, { clock, kek: decide, onError, keepsTimes, ...watching, ...fileNotices(logger) }),
   )
   const { ledger, closeLedger } = lazily(() => openLedgerInDirectory(config, logger, embedded.watch))
   return {

@@ -1,7 +1,9 @@
-import { access, copyFile, cp, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { access, copyFile, cp, mkdir, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { watchFiles } from '../../../src/adapters/embedded/files/taken-away.ts'
 import { openEmbedded } from '../../../src/adapters/embedded/open.ts'
+import { openDatabase } from '../../../src/adapters/embedded/sqlite.ts'
 import { isRefusal } from '../../../src/errors.ts'
 import { happened } from '../../contracts/log.ts'
 import { type VirtualClock, virtualClock } from '../../virtual-clock.ts'
@@ -114,7 +116,6 @@ for (const [what, lose] of Object.entries(quiet))
     const { parent, directory, clock, lost, store } = await world(t)
     await writeFile(join(directory, 'ledger.sqlite'), '')
     store.watch(join(directory, 'ledger.sqlite'))
-    await clock.advance(LOOK_MS)
     await lose(directory, parent)
     t.equal(await looked(clock, lost), 0)
     t.ok(await isRefused(store.log.append('token-after', [happened(2)], 'none')))
@@ -158,4 +159,52 @@ void t.test('files that stay at their paths are reported by no check', async (t)
   await store.close()
   await clock.advance(LOOK_MS)
   t.same(lost, [], 'nor after the end')
+})
+
+void t.test('a write-ahead log above 128 MiB is reported once until it is small again', async (t) => {
+  const directory = await newDirectory(t)
+  const [wal, other] = [join(directory, 'views.sqlite-wal'), join(directory, 'views.sqlite')]
+  const clock = virtualClock()
+  const told: (readonly [number, boolean])[] = []
+  const watch = watchFiles(
+    clock,
+    ({ message }) => t.fail(message),
+    (file, bytes, isLarge) => {
+      t.equal(file, wal)
+      told.push([bytes, isLarge])
+    },
+  )
+  for (const path of [wal, other]) await writeFile(path, '')
+  watch.add(wal, other)
+  const LARGE = 128 * 1_048_576
+  const size = async (bytes: number) => {
+    for (const path of [wal, other]) await truncate(path, bytes)
+    await clock.advance(LOOK_MS)
+  }
+  /** A check that is under way may skip the next interval. */
+  const reports = async (count: number) => {
+    await clock.advance(LOOK_MS)
+    return told.length === count
+  }
+  await size(LARGE)
+  t.same(told, [])
+  await size(LARGE + 1)
+  await eventually(() => reports(1), 'the report')
+  await size(3 * LARGE)
+  await size(10)
+  await eventually(() => reports(2), 'the end of the spell')
+  t.same(told, [
+    [LARGE + 1, true],
+    [10, false],
+  ])
+  watch.close()
+})
+
+void t.test('a write-ahead log shrinks to 64 MiB after it was written to its database', async (t) => {
+  const directory = await newDirectory(t)
+  for (const mode of ['durable', 'rebuildable'] as const) {
+    const database = await openDatabase(join(directory, `${mode}.sqlite`), mode)
+    t.match(database.prepare('pragma journal_size_limit').get(), { journal_size_limit: 64 * 1_048_576 })
+    database.close()
+  }
 })

@@ -22,8 +22,12 @@ const identityNow = (path: string): string | undefined => {
     return unlessGone(error)
   }
 }
-const identityOf = (path: string): Promise<string | undefined> =>
-  stat(path, { bigint: true }).then(identity, unlessGone)
+type Found = { readonly own: string | undefined; readonly bytes: number }
+const findAt = (path: string): Promise<Found> =>
+  stat(path, { bigint: true }).then(
+    (found) => ({ own: identity(found), bytes: Number(found.size) }),
+    (error: unknown) => ({ own: unlessGone(error), bytes: 0 }),
+  )
 
 const differs = (found: string | undefined, own: string): boolean => found !== undefined && found !== own
 /** Error of an open file that was moved, removed or replaced. */
@@ -52,19 +56,34 @@ export const insistOnSame = (paths: readonly string[]): (() => void) => {
   }
 }
 
+/** Size in bytes above which a write-ahead log counts as large. A reader keeps it from being written to its database. */
+const LARGE = 128 * 1_048_576
+
+/** Listener for a write-ahead log that becomes large, and that is no longer large. */
+export type OnLargeLog = (file: string, bytes: number, isLarge: boolean) => void
+
 /**
  * Compares open files with their paths at the interval at which the disk space is checked. Calls `onTaken` for the
- * first path that leads to another file or to none.
+ * first path that leads to another file or to none, and `onLarge` when a write-ahead log becomes large or small again.
  */
-export const watchFiles = (clock: Clock, onTaken: (error: Error) => void) => {
+export const watchFiles = (clock: Clock, onTaken: (error: Error) => void, onLarge: OnLargeLog = () => undefined) => {
+  const large = new Set<string>()
+  const measure = (path: string, bytes: number): void => {
+    if (!path.endsWith('-wal') || bytes > LARGE === large.has(path)) return
+    if (bytes > LARGE) large.add(path)
+    else large.delete(path)
+    onLarge(path, bytes, bytes > LARGE)
+  }
   let files = new Map<string, { readonly own: string }>()
   let looking: Promise<void> | undefined
 
   const look = async () => {
     for (const [path, file] of files) {
-      const isTaken = differs(await identityOf(path), file.own)
+      const { own, bytes } = await findAt(path)
       // The file may have been replaced by this process during the check.
-      if (isTaken && files.get(path) === file) return onTaken(takenAway(path))
+      if (files.get(path) !== file) continue
+      if (differs(own, file.own)) return onTaken(takenAway(path))
+      measure(path, bytes)
     }
   }
   const timer = clock.every(LOOK_MS, () => {
