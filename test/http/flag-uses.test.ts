@@ -1,8 +1,10 @@
+import { get } from 'node:http'
 import t from 'tap'
 import type { Shown } from '../../src/contract/answer.ts'
 import type { FlagList, FlagWithUsage } from '../../src/contract/flags/flag.ts'
 import type { ListedNamespace, NamespaceList } from '../../src/contract/namespace.ts'
 import { type Headers, startService } from '../start.ts'
+import { eventually } from '../wait.ts'
 import { maker } from './flags.ts'
 
 const HOUR = 3_600_000
@@ -131,6 +133,13 @@ await t.test('the last evaluation of a flag and the last snapshot of a namespace
     await request('GET', path, undefined, { 'if-none-match': String(headers['etag']) })
     t.equal(await fetchedAt(), '2031-06-10T16:00:00.000Z', 'an unchanged one too')
     t.equal(await fetchedAt('&at=2031-06-10T16:00:00Z'), undefined)
+    const authorized = { authorization: `Bearer ${service.token}` }
+    const stream = get(`${service.url}/client/v2/environments/default/namespaces/shop/stream`, { headers: authorized })
+    await new Promise((opened, failed) => stream.on('response', opened).on('error', failed))
+    time += HOUR
+    await eventually(async () => (await fetchedAt()) === '2031-06-10T17:00:00.000Z', 'an open stream counts')
+    stream.on('error', () => undefined).destroy()
+    time -= HOUR
     t.equal((await request('GET', '/internal/v1/evaluation/snapshot/namespace/none')).status, 200)
   })
 

@@ -82,9 +82,15 @@ const streamRoute = (
       const answer = (given: Answer<SnapshotLine>) => leavingOut({ names }, unevaluable(flagStore, namespace), given)
       if (request.method === 'HEAD') return answer({ body: undefined, headers, chunks: [] })
       const content = linesOf(service, kept, namespace, formFor(request.headers, names.acceptVersionHeader))
-      const audience = listen(request, namespace)
+      const { key, isAllowed } = listen(request, namespace)
+      // Each check of an open stream counts as a fetch, because its engine has the present snapshot.
+      const check = () => {
+        fetched(namespace)
+        return isAllowed()
+      }
+      const audience = { key: `snapshots ${key}`, isAllowed: check }
       const holder = flagStreams.enter(caller, request.address)
-      if (flagStore.version(namespace) !== undefined) fetched(namespace)
+      fetched(namespace)
       return answer({
         body: undefined,
         headers,
