@@ -115,13 +115,15 @@ const writer =
     return {
       /**
        * Runs a command and answers with the resulting document, or the part selected by `show`. The ETag is the
-       * revision of this document, even if other requests have changed the resource since.
+       * revision of this document, even if other requests have changed the resource since. A text of `warn` is sent in the
+       * header `Warning`.
        */
       respondWith: async <T>(
         call: AnyCall,
         key: string,
         work: (of: Of, context: Context) => Promise<Written>,
         show: (doc: D) => T,
+        warn?: (doc: D) => string | undefined,
       ): Promise<Answer<T>> => {
         await take(service, call, key)
         const of = await target(call, key)
@@ -130,7 +132,9 @@ const writer =
         const id = idOf(of)
         const row = rows(projection, id) ?? held(service, of) ?? (await rowNow(service.log, projection, id))
         const { doc, changes } = readable(row) ?? refuse('write_conflict')
-        return ok(show(doc ?? refuse('write_conflict')), changes, headers)
+        const warning = doc && warn?.(doc)
+        const all = warning === undefined ? headers : { ...headers, warning: `299 - "${warning}"` }
+        return ok(show(doc ?? refuse('write_conflict')), changes, all)
       },
       /** Rehearses a command and answers with the document before and after it; the ETag is the present revision. */
       respondRehearsed: async <T>(

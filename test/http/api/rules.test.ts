@@ -181,6 +181,13 @@ await t.test('rules and distributions are created, read, changed and deleted', a
     t.match(made.text, /"rollout":33\.33[,}]/)
     await create(t, path, { variantId: one.id, rollout: 33.33 })
     const third = await create(t, path, { variantId: two.id, rollout: 33.34 })
+    const warning = (percent: string) =>
+      `299 - "the shares give ${percent} %: engines that evaluate by themselves give all entities to these variants"`
+    t.equal(made.headers['warning'], warning('33.3'))
+    const whole = (rollout: number) => request('PUT', `${path}/${third.id}`, { variantId: two.id, rollout })
+    t.equal((await whole(33.34)).headers['warning'], warning('99.9'))
+    t.equal((await whole(0)).headers['warning'], warning('66.6'))
+    await whole(33.34)
     t.match((await request('GET', `${rules}/${rule.id}`)).json, {
       distributions: [made.json, { rollout: 33.33 }, { rollout: 33.34 }],
     })
