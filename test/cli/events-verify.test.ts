@@ -263,7 +263,7 @@ const twoVerifiers = (folder: string, isCompared: () => boolean) => {
   const compared: { readonly arguments: readonly string[]; readonly ours: Report }[] = []
   const check: Check = async (out, ...options) => {
     const given = ['--vkey', VKEY, ...options]
-    const ours = await report(out, ...given)
+    const ours = await report(`${out}.manifest.json`, ...given)
     if (isCompared()) compared.push({ arguments: ['export', `${out}.manifest.json`, ...given], ours })
     return ours
   }

@@ -64,6 +64,17 @@ const damage = async (directory: string, { tokens }: Filled): Promise<void> => {
 const readyWhen = ({ request }: Started, holds: (checks: string) => boolean) =>
   eventually(async () => holds((await request('GET', '/readyz?verbose')).text), 'checks that say what is damaged')
 
+/** Expects that exports have an event that cannot be read, as it stands, and that no state after it is shown. */
+const shown = async (t: Test, { request }: Started) => {
+  for (const format of ['ndjson', 'csv', 'ocsf']) {
+    const { status, text } = await request('GET', `/audit/v1/events?stream=flag-default%2Bsick&format=${format}`)
+    t.equal(status, 200, format)
+    t.match(text, 'FlagArchived', format)
+  }
+  const state = await request('GET', '/audit/v1/state/flag/default+sick')
+  t.strictSame([state.status, reasonOf(state)], [503, 'event_unreadable'])
+}
+
 /** Expects the same answers about damaged data, however the service read it. */
 const closed = async (t: Test, service: Started, { tokens, before }: Filled) => {
   const { request } = service
@@ -133,6 +144,7 @@ const closed = async (t: Test, service: Started, { tokens, before }: Filled) => 
     t.equal(reasonOf(answer), 'event_unreadable')
     await refused('GET', `/auth/v1/tokens/${token.authentication.id}`)
   }
+  await shown(t, service)
   const ready = await request('GET', '/readyz?verbose')
   t.equal(ready.status, 200)
   t.match(ready.text, /"events","status":"degraded"/)

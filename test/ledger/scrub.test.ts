@@ -106,6 +106,22 @@ await t.test('an instance that is not sure of the log stores no difference', asy
   await engine.close()
 })
 
+await t.test('an instance that is not sure of the log signs nothing, and serves its last checkpoint', async (t) => {
+  const world = await sealedWorld()
+  let isSure = true
+  const engine = await startedEngine(world, { isSure: () => isSure })
+  const before = new Set(world.texts)
+  const served = engine.served()
+  isSure = false
+  await world.grow(10)
+  await world.clock.advance(60_000)
+  t.strictSame([engine.served(), new Set(world.texts)], [served, before])
+  t.strictSame([engine.state(), world.states], ['ok', []], 'a doubt is no difference')
+  isSure = true
+  await advanceUntil(world, () => engine.served()!.size > served!.size)
+  await engine.close()
+})
+
 await t.test('a start compares the events under the last kept tile', async (t) => {
   for (const [index, firstBad] of [
     [255, { index: 255, kind: 'changed' }],

@@ -42,6 +42,8 @@ def text_in(mapping, name):
 
 class Record:
     def __init__(self, index, position, id, stream, revision, type, time, data, meta):
+        if not re.fullmatch('0|[1-9][0-9]*', position):
+            raise ValueError
         self.index, self.position, self.revision = int(index), position, int(revision)
         self.id, self.stream, self.type, self.time = id, stream, type, time
         self.data, self.meta = data, meta
@@ -135,7 +137,7 @@ def read_csv(text):
         if len(row) != len(COLUMNS):
             raise Malformed(number)
         named = dict(zip(COLUMNS, map(bare, row)))
-        if not re.fullmatch('[0-9]+', named['index']) or not re.fullmatch('[0-9]+', named['revision']):
+        if not all(re.fullmatch('0|[1-9][0-9]*', named[name]) for name in ('index', 'position', 'revision')):
             raise Malformed(number)
         wire = named['type'] if named['version'] == '1' else '%(type)s.v%(version)s' % named
         record = Record(named['index'], named['position'], named['id'], named['stream'], named['revision'], wire,

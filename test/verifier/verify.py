@@ -29,6 +29,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import sys
 import zlib
 
@@ -56,10 +57,49 @@ def hash_lines(content):
     return [b64hash(line) for line in content.decode('ascii').splitlines()]
 
 
+def is_whole(value):
+    return type(value) is int and 0 <= value < 2 ** 53
+
+
+def are_texts(values):
+    return all(isinstance(value, str) for value in values)
+
+
+def is_sha256(value):
+    return isinstance(value, str) and re.fullmatch('[0-9a-f]{64}', value) is not None
+
+
+def is_file_name(value):
+    return isinstance(value, str) and re.fullmatch(r'[^/\\\0]+', value) is not None and value not in ('.', '..')
+
+
+def is_manifest(manifest):
+    """True if every member of a manifest that is needed is there and has its type."""
+    proof, consistency = manifest['proof'], manifest.get('consistency')
+    return (
+        manifest['schema'] == 'rollcall.export/v1'
+        and manifest['format'] in ('ndjson', 'csv', 'parquet', 'cloudevents', 'ocsf')
+        and type(manifest['gzip']) is bool
+        and manifest['personal'] in ('sealed', 'open')
+        and are_texts([manifest['origin'], manifest['checkpoint']] + manifest['vkeys'])
+        and isinstance(manifest['filter'], dict)
+        and are_texts(manifest['filter'].values())
+        and all(map(is_whole, (manifest['index']['from'], manifest['index']['to'], manifest['events'], proof['count'])))
+        and isinstance(manifest['files'], list)
+        and all(is_file_name(file['name']) and is_whole(file['bytes']) and is_sha256(file['sha256'])
+                and is_whole(file['events']) and is_whole(file.get('firstIndex', 0)) and is_whole(file.get('lastIndex', 0))
+                for file in manifest['files'])
+        and (is_file_name(proof['file']) and is_sha256(proof['sha256']) if 'file' in proof
+             else isinstance(proof['hashes'], list) and are_texts(proof['hashes']))
+        and ('consistency' not in manifest or (is_whole(consistency['from']['size'])
+             and are_texts([consistency['from']['root']] + consistency['hashes'])))
+    )
+
+
 def load_manifest(path):
     content = read(path).decode('utf-8')
     manifest = json.loads(content)
-    if content != canonical(manifest) + '\n' or manifest.get('schema') != 'rollcall.export/v1':
+    if content != canonical(manifest) + '\n' or not is_manifest(manifest):
         raise Refused('malformed manifest')
     return manifest
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { Option } from 'commander'
 import { fail } from '../../failure.ts'
 import { type CheckpointFault, type VerifiedCheckpoint, verifyCheckpoint } from '../../ledger/note/checkpoint.ts'
@@ -11,7 +12,7 @@ export const textOfFile = async (path: string, name: string): Promise<string> =>
     const why = whyUnread(error)
     return fail(why === 'ENOENT' ? 'notFound' : 'failed', `${name} ${path} cannot be read (${why}).`)
   })
-  return bytes.toString()
+  return isUtf8(bytes) ? bytes.toString() : fail('check', `${name} ${path} is not UTF-8.`)
 }
 
 /** Returns the verifier keys of texts; fails for a malformed one. */
