@@ -27,8 +27,8 @@ type Found = { readonly kind: string; readonly index?: number; readonly between?
 type Report = { readonly verified: boolean; readonly findings: readonly Found[]; readonly size: number }
 const report = async (...args: readonly string[]): Promise<Report & { exit: number | null }> => {
   const { exit, out, err } = await verify(...args, '-o', 'json')
-  // A manifest that cannot be read has no report.
-  if (out === '' && exit === 3) return { verified: false, findings: [], size: 0, exit }
+  // A manifest that cannot be read, or names a file that does not exist, has no report.
+  if (out === '' && (exit === 3 || exit === 4)) return { verified: false, findings: [], size: 0, exit }
   if (out === '') throw new Error(`${exit}: ${err}`)
   return { ...(JSON.parse(out) as Report), exit }
 }
