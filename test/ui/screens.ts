@@ -143,6 +143,10 @@ export const ofFlag: readonly Screen[] = [
         await button(page, 'Delete flag').click()
         await question(page, 'Delete flag new-checkout?')
       },
+      'dialog of the copy open': async (page) => {
+        await button(page, 'Copy to namespace…').click()
+        await dialog(page, 'Copy flag new-checkout')
+      },
     },
   },
   {
