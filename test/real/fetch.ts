@@ -1,3 +1,4 @@
+import { installed, languages } from './client-packages.ts'
 import { fetched, missing, programs, versionOf } from './programs.ts'
 
 /**
@@ -10,8 +11,13 @@ if (process.argv.includes('--versions')) {
   const skip = missing(...programs)
   if (skip !== false) console.log(skip)
   process.exitCode = skip === false ? 0 : 1
-} else
+} else {
+  for (const language of languages) {
+    const { path, skip } = await installed(language)
+    console.log(skip === false ? `client packages for ${language}: ${path}` : skip)
+  }
   for (const program of programs) {
     const { path, skip } = await fetched(program)
     console.log(skip === false ? `${program}: ${path}` : skip)
   }
+}

@@ -10,7 +10,7 @@ const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../../..')
 
 /** Cache of fetched and built programs. */
-const cache =
+export const cache =
   process.env['ROLLCALL_TEST_REAL_CACHE'] ??
   join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'rollcall-tests-real')
 
@@ -103,7 +103,7 @@ const build = async (program: Program, into: string): Promise<string> => {
 
 type Failure = Partial<Readonly<Record<'cmd' | 'code' | 'stdout' | 'stderr', string>>>
 /** Failed command with the last line of its output. */
-const failureOf = (error: unknown): string => {
+export const failureOf = (error: unknown): string => {
   const { cmd, code, stdout, stderr } = error as Failure
   const said = `${stdout ?? ''}\n${stderr ?? ''}`.trim().split('\n').at(-1)
   return cmd === undefined ? String(error) : `${cmd.replace(/^nice -n 10 /, '')} failed (${code}): ${said}`
