@@ -137,7 +137,10 @@ await t.test('the last evaluation of a flag and the last snapshot of a namespace
     const stream = get(`${service.url}/client/v2/environments/default/namespaces/shop/stream`, { headers: authorized })
     await new Promise((opened, failed) => stream.on('response', opened).on('error', failed))
     time += HOUR
-    await eventually(async () => (await fetchedAt()) === '2031-06-10T17:00:00.000Z', 'an open stream counts')
+    await eventually(async () => {
+      const { json } = await request<ListedNamespace>('GET', '/api/v1/namespaces/shop?include=usage')
+      return json.snapshotFetchedAt === '2031-06-10T17:00:00.000Z'
+    }, 'an open stream counts')
     stream.on('error', () => undefined).destroy()
     time -= HOUR
     t.equal((await request('GET', '/internal/v1/evaluation/snapshot/namespace/none')).status, 200)
