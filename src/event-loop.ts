@@ -18,8 +18,11 @@ const [BACKGROUND_MS, PAUSES] = [2, 2]
 let measure = (): number => performance.now()
 let rest: (ms: number) => Promise<unknown> = sleep
 
-/** Time of the last request, and the end of the last pause of background work. */
-let [arrivedAt, restUntil] = [Number.NEGATIVE_INFINITY, 0]
+/** Number of requests that arrived, which slow background work down. A request costs one addition. */
+export const arrivals = { count: 0 }
+
+/** Number of requests at the last look at it, the time of that look, and the end of the last pause of background work. */
+let [seenArrivals, arrivedAt, restUntil] = [0, Number.NEGATIVE_INFINITY, 0]
 
 /** The current slice. */
 let slice: { readonly began: number } | undefined
@@ -29,11 +32,8 @@ export const measureSlicesBy = (other: () => number, otherRest: typeof rest = sl
   measure = other
   rest = otherRest
   slice = undefined
-  ;[arrivedAt, restUntil] = [Number.NEGATIVE_INFINITY, 0]
+  ;[seenArrivals, arrivedAt, restUntil] = [arrivals.count, Number.NEGATIVE_INFINITY, 0]
 }
-
-/** Notes the arrival of a request, which slows background work down. */
-export const noteArrival = (): void => void (arrivedAt = measure())
 
 type Resume = () => void
 /** Queues of paused work: work that yields for the first time, and work that already had a slice. */
@@ -104,6 +104,7 @@ export const backgroundSlicer = (): (() => Promise<void> | undefined) => {
   const usual = timeSlicer()
   return () => {
     const now = measure()
+    if (arrivals.count !== seenArrivals) [seenArrivals, arrivedAt] = [arrivals.count, now]
     if (now >= arrivedAt + SERVING_MS) return usual()
     const used = now - sliceBegan()
     if (used < BACKGROUND_MS) return undefined

@@ -1,5 +1,5 @@
 import { reachOf, reachText } from '../access/reach.ts'
-import type { Admit } from '../commands/plan.ts'
+import type { Admit } from '../commands/decider.ts'
 import { MOST_BYTES } from '../commands/size.ts'
 import type { Config } from '../config/load.ts'
 import { refuse } from '../errors.ts'

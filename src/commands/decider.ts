@@ -1,7 +1,8 @@
 import { Refusal, refuse } from '../errors.ts'
 import { timeSlicer } from '../event-loop.ts'
-import type { AnyEvent, DataOf, Shapes } from '../events/define.ts'
-import type { Context } from './envelope.ts'
+import { type AnyEvent, type DataOf, inFormat, type Shapes, type Written } from '../events/define.ts'
+import type { Actor } from '../events/meta.ts'
+import type { Context, enveloper } from './envelope.ts'
 
 type Payloads = Readonly<Record<string, object>>
 
@@ -49,7 +50,7 @@ export const evolve = <S, C extends Payloads, E extends AnyEvent>(decider: Decid
   decider.evolve[event.type as E['type']](state, event.data)
 
 /** Applies events to a state. Yields to the event loop if this takes long. */
-export const evolved = async <S, C extends Payloads, E extends AnyEvent>(
+const evolved = async <S, C extends Payloads, E extends AnyEvent>(
   decider: Decider<S, C, E>,
   before: S,
   events: readonly E[],
@@ -88,7 +89,7 @@ const decided = async <S, C extends Payloads, E extends AnyEvent, K extends keyo
  * Returns the events that a command produces. Checks in this order that the resource exists, that its revision matches
  * `If-Match`, and that its state allows the command (steps 12 to 14 of api.md §1.3).
  */
-export const decide = async <S, C extends Payloads, E extends AnyEvent, K extends keyof C>(
+const decide = async <S, C extends Payloads, E extends AnyEvent, K extends keyof C>(
   decider: Decider<S, C, E>,
   { state, changes }: { readonly state: S; readonly changes: bigint },
   name: K,
@@ -123,3 +124,49 @@ export const revisionMoved = (have: bigint, [given]: NonNullable<Context['ifMatc
     `revision moved: have "${have}", given "${given}"`,
     have > 0n ? { headers: { etag: `"${have}"` } } : {},
   )
+
+/**
+ * Refuses events that exceed a quota. Called right before the append. `growth` returns the growth of the state in
+ * bytes.
+ */
+export type Admit = (asked: {
+  readonly events: readonly AnyEvent[]
+  readonly growth: () => number
+  readonly actor: Actor
+}) => void
+
+/** `format`: the format to write, or a function that returns it. */
+export type PlanOptions = { readonly admit: Admit; readonly format: number | (() => number) }
+
+/**
+ * Converts events to shapes that every running instance can read. Refuses with `release_in_progress` if an event has no
+ * shape of this kind.
+ */
+const readable = <E extends AnyEvent>(shapes: Shapes, format: number, decided: readonly E[]): readonly Written<E>[] =>
+  decided.map((event) => inFormat(shapes, format, event) ?? refuse('release_in_progress'))
+
+/**
+ * Returns the function that decides a command on the fold of its stream and checks the quotas. Its result `written` has
+ * the events to append.
+ */
+export const planner =
+  (envelope: ReturnType<typeof enveloper>, { admit, format }: PlanOptions) =>
+  async <S, C extends Payloads, E extends AnyEvent, K extends keyof C & string>(
+    decider: Decider<S, C, E>,
+    fold: { readonly state: S; readonly changes: bigint },
+    stream: string,
+    name: K,
+    command: C[K],
+    context: Context,
+  ) => {
+    const current = typeof format === 'number' ? format : format()
+    const decisions = readable(decider.shapes, current, await decide(decider, fold, name, command, context))
+    const decided = decisions.map(({ event }) => event)
+    if (decided.length === 0) return { decided, state: fold.state, written: [] }
+    const state = await evolved(decider, fold.state, decided)
+    const { weight } = decider
+    let growth: number | undefined
+    const measured = () => (growth ??= weight ? weight(state) - weight(fold.state) : 0)
+    admit({ events: decided, growth: measured, actor: context.actor })
+    return { decided, state, written: await envelope(stream, decisions, name, context) }
+  }

@@ -2,11 +2,10 @@ import type { Clock } from '../clock.ts'
 import { keyedQueue } from '../concurrency.ts'
 import { isRefusal, type Refusal, refuse } from '../errors.ts'
 import { type AnyEvent, FIRST_FORMAT } from '../events/define.ts'
-import type { EventLog } from '../events/log.ts'
-import type { Decider } from './decider.ts'
+import type { Appended, EventLog, NewEvent, Stored } from '../events/log.ts'
+import { type Decider, type PlanOptions, planner } from './decider.ts'
 import { earlier, type Outcome } from './earlier.ts'
 import type { Context, enveloper } from './envelope.ts'
-import { type PlanOptions, planner, rehearser, storedAs, streamOf } from './plan.ts'
 import { type Fold, stepped, streamFolds, whole } from './stream-folds.ts'
 
 /** Maximum attempts of a command in races with other processes, and maximum queue length per stream. */
@@ -57,6 +56,51 @@ export const streamQueue = (most: number) => {
   }
 }
 
+/** Name of the stream of an aggregate. */
+const streamOf = ({ category }: { readonly category: string }, id: string): string => `${category}-${id}`
+
+/** Events in the form in which the log stores them. */
+const storedAs = (
+  stream: string,
+  written: readonly NewEvent[],
+  { revision, positions, times }: Appended,
+): readonly Stored[] =>
+  written.map((event, n) => ({
+    ...event,
+    time: times?.[n] ?? event.time,
+    stream,
+    revision: revision - BigInt(written.length - 1 - n),
+    position: positions[n]!,
+  }))
+
+/**
+ * Returns a function that decides a command like the executor, but appends nothing. `stored` has the events that would
+ * follow, without their positions.
+ */
+const rehearser =
+  (folds: ReturnType<typeof streamFolds>, planned: ReturnType<typeof planner>) =>
+  async <S, C extends Payloads, E extends AnyEvent, K extends keyof C & string>(
+    decider: Decider<S, C, E>,
+    id: string,
+    name: K,
+    command: C[K],
+    context: Context,
+    known?: Fold<S>,
+  ): Promise<Outcome<S, E>> => {
+    const stream = streamOf(decider, id)
+    const fold = known ?? (await folds.newest(decider, stream))
+    if (!decider.unread?.commands.has(name)) whole(fold)
+    // Without an origin nothing is encrypted, so no key is made.
+    const { origin: _origin, subject: _subject, commandId: _commandId, ...unsealed } = context
+    const { decided, state, written } = await planned(decider, fold, stream, name, command, unsealed)
+    const before = { before: fold.state, events: decided, repeated: false }
+    if (decided.length === 0) return { ...before, state, revision: fold.changes, stored: [] }
+    const revision = (fold.at === 'none' ? -1n : fold.at) + BigInt(written.length)
+    const { changes } = stepped(decider, fold, state, decided, revision)
+    const stored = storedAs(stream, written, { revision, positions: written.map(() => 0n) })
+    return { ...before, state, revision: changes, stored }
+  }
+
 /**
  * Executes commands. The executor is the only writer of events: it reads the stream, computes the state, decides, and
  * appends at the revision that it read (optimistic concurrency). Commands of one stream run one at a time. If a
@@ -95,6 +139,7 @@ export const executor = (
           ? (handed ?? (await folds.newest(decider, stream)))
           : await earlier(log, folds, decider, stream, commandId)
       if ('repeated' in fold) return fold
+      if (!decider.unread?.commands.has(name)) whole(fold)
       const { decided, state, written } = await planned(decider, fold, stream, name, command, context)
       const outcome = { before: fold.state, events: decided, repeated: false }
       if (decided.length === 0) return { ...outcome, state, revision: fold.changes, stored: [] }

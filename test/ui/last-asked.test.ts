@@ -5,7 +5,7 @@ import { signedIn, skip } from './browser.ts'
 
 const N = '/api/v1/namespaces/default'
 const usage = (lastEvaluatedAt?: string, snapshotFetchedAt?: string) => ({ lastEvaluatedAt, snapshotFetchedAt })
-const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
+const ago = (hours: number) => new Date(Date.now() + hours * -3_600_000).toISOString()
 
 /** Opens the question before the deletion of the flag on the page. */
 const asksToDelete = async (page: Page) => {

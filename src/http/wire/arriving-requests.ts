@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { noteArrival } from '../../event-loop.ts'
+import { arrivals } from '../../event-loop.ts'
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -127,7 +127,7 @@ export const oneAfterAnother = (handle: RequestListener): RequestListener => {
   const waiting = new WeakMap<Socket, number>()
   const later = onePerTurn()
   return (request, response) => {
-    noteArrival()
+    arrivals.count++
     // Node assigns the socket to a response after it has sent the previous response.
     if (response.socket) return handle(request, response)
     const { socket } = request
