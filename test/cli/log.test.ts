@@ -19,7 +19,10 @@ await t.test('log check and projections status read a running service and a read
   await cp(data, copy, { recursive: true })
   await mkdir(readOnly)
   const mounted = await run('mount', ['--bind', copy, readOnly]).then(Boolean, () => false)
-  if (!mounted) return void t.comment('not run: mounting a directory read-only needs root')
+  if (!mounted) {
+    t.comment('not run: mounting a directory read-only needs root')
+    return
+  }
   t.teardown(() => run('umount', ['-l', readOnly]))
   await run('mount', ['-o', 'remount,ro,bind', readOnly])
   const found = await status(readOnly)

@@ -152,7 +152,7 @@ await t.test('flags are evaluated with OpenFeature remote evaluation (OFREP)', a
     const keys = async (flags: unknown) => {
       const { json } = await request<{ flags: Said[] }>('POST', O, { context: { targetingKey: 'e', flags } })
       return json.flags.map(({ key, errorCode }) =>
-        errorCode === undefined ? key : `${String(key)}: ${String(errorCode)}`,
+        errorCode === undefined ? key : `${key as string}: ${errorCode as string}`,
       )
     }
     t.strictSame(await keys(['colour', 'on', 'no', ' on ']), ['colour', 'on', 'no: FLAG_NOT_FOUND'])
