@@ -123,6 +123,8 @@ await t.test('two instances run on the same servers', { skip }, async (t) => {
     t.match((await a.request('GET', '/readyz?verbose')).text, /"views","status":"degraded"/)
     t.equal((await a.request('GET', '/auth/v1/tokens')).status, 503, 'what only the views know is refused')
     t.equal((await a.request('GET', events)).status, 200)
+    t.equal((await a.request('GET', '/audit/v1/events?type=Segment*')).status, 503, 'a filter needs the index')
+    t.equal((await a.request('GET', '/audit/v1/ledger/checkpoint')).status, 200)
     const opened = (search: string) => a.request<Problem>('GET', `/audit/v1/events?personal=open&${search}`)
     await eventually(async () => (await opened('limit=30&format=ndjson')).status !== 200, 'the end of the cached keys')
     for (const search of ['limit=30', 'limit=30&format=ndjson', 'afterIndex=-1&format=sse'])

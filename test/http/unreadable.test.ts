@@ -66,7 +66,7 @@ const readyWhen = ({ request }: Started, holds: (checks: string) => boolean) =>
 
 /** Expects that exports have an event that cannot be read, as it stands, and that no state after it is shown. */
 const shown = async (t: Test, { request }: Started) => {
-  for (const format of ['ndjson', 'csv', 'ocsf']) {
+  for (const format of ['json', 'ndjson', 'csv', 'ocsf']) {
     const { status, text } = await request('GET', `/audit/v1/events?stream=flag-default%2Bsick&format=${format}`)
     t.equal(status, 200, format)
     t.match(text, 'FlagArchived', format)

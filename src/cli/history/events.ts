@@ -35,7 +35,7 @@ const MORE: readonly Column<HistoryEvent>[] = [
   ['STREAM', ({ stream, revision }) => `${stream} ${revision}`],
   ['NAMESPACE', ({ namespace = '' }) => namespace],
   ['OUTCOME', ({ outcome }) => outcome],
-  ['COMMAND', ({ command }) => command],
+  ['COMMAND', ({ command = '' }) => command],
   ['REASON', ({ reason = '' }) => reason],
   ['REQUEST', ({ requestId = '' }) => requestId],
   ['CHANGES', ({ changes }) => changes.map((change) => JSON.stringify(change)).join('; ')],
