@@ -145,7 +145,7 @@ await t.test('lists can be searched and sorted', async (t) => {
       [`${N}/flags`, 'sort', 'createdat'],
       [`${N}/flags`, 'order', 'up'],
       [`${N}/flags`, 'type', 'BOOLEAN'],
-      [`${N}/flags`, 'include', 'usage'],
+      [`${N}/flags`, 'include', 'everything'],
       [`${N}/segments`, 'include', 'targeting'],
       ['/api/v1/namespaces', 'sort', ' '],
     ] as const)
