@@ -30,7 +30,7 @@ await t.test('past flags are shown as the service returns them, and cannot be ed
   await checkout.getByText('beta → true, 25 % → true').waitFor()
   await checkout.getByText('Default false').waitFor()
   await ranking.getByText('1 rule').waitFor()
-  const sorts = ['Flag', 'Changed (UTC)']
+  const sorts = ['Flag', 'Last asked', 'Changed (UTC)']
   await readsAlone(t, page, at, ['Search flags', 'Type', 'State', ...sorts])
 
   await page.getByRole('link', { name: 'checkout' }).click()

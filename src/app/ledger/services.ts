@@ -6,6 +6,7 @@ import type { Core } from '../core.ts'
 import { eraseAgain } from '../erasures.ts'
 import { freshOf } from '../service.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { hasOwnLine } from '../telemetry/outage-log.ts'
 import { oncePerMinute } from '../telemetry/warnings.ts'
 import { startLedger } from './first-start.ts'
 import { scrubJob } from './scrub-job.ts'
@@ -105,7 +106,9 @@ export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger
         `the ledger is ${state}; nothing is signed until rollcall ledger resume or rollcall ledger restart`,
       ),
     onDamage: (damage) => logger.error({ ...damage }, DAMAGED),
-    onError: (error) => failed('ledger', { error }, 'the ledger cannot be updated'),
+    onError: (error) => {
+      if (!hasOwnLine(error)) failed('ledger', { error }, 'the ledger cannot be updated')
+    },
   })
   addLedgerGauges(core, ledger)
   const scrubs = scrubJob(config.history.ledger.scrub_interval, core, ledger, () => eraseAgain(core, logger))

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import type { Mongo } from '../../adapters/mongodb/open.ts'
 import type { Config } from '../../config/load.ts'
+import { Refusal } from '../../errors.ts'
+import type { LedgerStore } from '../../ledger/ledger-store.ts'
 import type { LedgerPorts } from '../../ledger/signing-keys.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
@@ -24,6 +26,34 @@ const withKeyFile = async (path: string, store: LedgerPorts['store'], logger: Wa
 }
 
 /**
+ * Refuses the records of a ledger once its file was moved, removed or replaced, because the paths of the file and of
+ * the copy next to the signing key may lead to the files of another process.
+ */
+const whileInPlace = (store: LedgerStore, insist: () => void): LedgerStore => {
+  const inPlace = (): void => {
+    try {
+      insist()
+    } catch (cause) {
+      throw new Refusal('backend_unavailable', undefined, { cause })
+    }
+  }
+  const guarded =
+    <A extends readonly unknown[], R>(call: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      inPlace()
+      return call(...args)
+    }
+  const { sealed, begin, advance, startOver } = store
+  return {
+    ...store,
+    sealed: guarded(sealed),
+    begin: guarded(begin),
+    advance: guarded(advance),
+    startOver: guarded(startOver),
+  }
+}
+
+/**
  * Opens the ledger of a data directory. A file that does not open is renamed, and its tiles are made from the log.
  * `watch` is called with the open file.
  */
@@ -34,6 +64,7 @@ export const openLedgerInDirectory = async (
 ): Promise<LedgerPorts> => {
   const { openLedgerFile } = await import('../../adapters/embedded/ledger/ledger-thread.ts')
   const { setAside } = await import('../../adapters/embedded/files/set-aside.ts')
+  const { insistOnSame } = await import('../../adapters/embedded/files/taken-away.ts')
   const file = join(config.storage.data_dir, 'ledger.sqlite')
   const store = await openLedgerFile(file).catch((error: Error) => {
     const renamed = setAside(file)
@@ -41,7 +72,8 @@ export const openLedgerInDirectory = async (
     return openLedgerFile(file)
   })
   watch(file)
-  return withKeyFile(config.history.ledger.key_file!, store, logger)
+  const { store: whole, keys } = await withKeyFile(config.history.ledger.key_file!, store, logger)
+  return { store: whileInPlace(whole, insistOnSame([file])), keys }
 }
 
 /** Opens the ledger on servers. Without a key file the key is in MongoDB. */

@@ -62,10 +62,11 @@ type Calls = Readonly<Record<string, (...args: never[]) => unknown>>
 export const fails = (error: unknown): boolean =>
   !(error instanceof Refusal) || (error.status === 503 && error.reason !== 'event_unreadable')
 
-/** True for failures by a full disk or a damaged file, which are logged separately. */
+const OWN_LINES: readonly unknown[] = ['ENOSPC', 'DAMAGED', 'TAKEN_AWAY']
+/** True for failures by a full disk, or by a damaged or moved file, which are logged separately. */
 export const hasOwnLine = (error: unknown): boolean => {
   const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error && 'code' in cause && (cause.code === 'ENOSPC' || cause.code === 'DAMAGED')
+  return cause instanceof Error && 'code' in cause && OWN_LINES.includes(cause.code)
 }
 
 /** Logs the failures of one store: the first one of an outage, and the end of the outage. */

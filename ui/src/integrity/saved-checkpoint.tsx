@@ -55,7 +55,12 @@ export const SavedCheckpoint = () => {
         >
           {words.saved.compare}
         </Button>
-        <input type="file" aria-label={words.saved.file} onChange={({ target }) => void take(target.files?.[0])} />
+        <input
+          type="file"
+          className="input"
+          aria-label={words.saved.file}
+          onChange={({ target }) => void take(target.files?.[0])}
+        />
       </div>
       {comparison && <Result comparison={comparison} />}
       {failure && <FailureAlert title={words.saved.failed} failure={failure} />}

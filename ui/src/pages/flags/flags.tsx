@@ -50,7 +50,8 @@ const columnsOf = (ns: string, zone: string, readable: boolean): readonly Column
     key: 'asked',
     head: words.asked,
     sort: 'lastEvaluatedAt',
-    cell: ({ lastEvaluatedAt }) => <Time instant={lastEvaluatedAt} toHour absent={common.notKnown} />,
+    cell: ({ lastEvaluatedAt }) =>
+      lastEvaluatedAt === undefined ? common.notKnown : <Time instant={lastEvaluatedAt} toHour />,
   },
   {
     key: 'changed',

@@ -8,7 +8,7 @@ export const State = ({ flag }: { readonly flag: ListedFlag }) => {
   return (
     <span className="state">
       <AnswersBadge of={flag} />
-      {rollouts.length > 0 && <small className="muted">{words.stateOf(type, enabled)}</small>}
+      {rollouts.length > 0 && words.stateOf(type, enabled)}
     </span>
   )
 }
