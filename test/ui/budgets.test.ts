@@ -4,6 +4,7 @@ import { maker } from '../http/flags.ts'
 import { openBrowser, signedIn, signIn, skip } from './browser.ts'
 import { closeByEscape } from './focus.ts'
 import { startService } from './service.ts'
+import { goWithin } from './within.ts'
 
 const MB = 1_000_000
 const ROWS = 50
@@ -77,4 +78,20 @@ await t.test('opening and closing pages leaks no memory', { skip }, async (t) =>
   await openedAndClosed(page, 50)
   const more = ((await heap(cdp)) - before) / MB
   t.ok(more <= 5, `${more.toFixed(2)} MB more than before`)
+
+  await goWithin(page, '/history')
+  const row = page.getByRole('list', { name: 'Events' }).getByRole('listitem').first().getByRole('button').first()
+  const openRow = async (times: number) => {
+    for (let n = 0; n < times; n++) {
+      await row.click()
+      await page.getByRole('button', { name: 'Prove this event' }).waitFor()
+      await row.click()
+      await page.getByRole('button', { name: 'Prove this event' }).waitFor({ state: 'hidden' })
+    }
+  }
+  await openRow(2)
+  const closed = await heap(cdp)
+  await openRow(50)
+  const ofRows = ((await heap(cdp)) - closed) / MB
+  t.ok(ofRows <= 5, `${ofRows.toFixed(2)} MB more after 50 rows of the timeline`)
 })

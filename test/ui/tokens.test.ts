@@ -8,7 +8,8 @@ import { tokenNamed } from './ways.ts'
 const path = '/settings/tokens'
 
 await t.test('a new token is shown once and works', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, path)
+  const { page, service } = await signedIn(t, '/ns/default/flags')
+  await page.getByRole('link', { name: 'Static Tokens' }).click()
   await page.getByRole('button', { name: 'New token' }).click()
   const form = page.getByRole('dialog', { name: 'New static token' })
   await form.getByRole('button', { name: 'Create token' }).click()
@@ -29,6 +30,9 @@ await t.test('a new token is shown once and works', { skip }, async (t) => {
   await page.mouse.click(5, 400)
   await settled(page)
   t.ok(await reveal.isVisible(), 'neither Escape nor a click beside takes it away')
+  await page.evaluate('history.back()')
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Stay' }).click()
+  t.equal(await reveal.getByRole('textbox', { name: 'Client token' }).inputValue(), token, 'nor does going back')
   await reveal.getByRole('button', { name: 'Done' }).click()
   await reveal.getByText('Tick the box first').waitFor()
   await reveal.getByRole('checkbox', { name: 'I have stored this token' }).click()
@@ -37,6 +41,18 @@ await t.test('a new token is shown once and works', { skip }, async (t) => {
   t.notOk((await page.content()).includes(token), 'it stands nowhere on the page')
   const kept = await page.evaluate('JSON.stringify([localStorage, sessionStorage, history.state, location.href])')
   t.notOk((kept as string).includes(token), 'nor where a script could find it')
+})
+
+await t.test('the list of tokens shows names as plain text', { skip }, async (t) => {
+  const { page, service } = await withSession(t)
+  const names = ['<img src=x onerror="document.title=\'run\'">', '{{7*7}}', 'ü'.repeat(255)]
+  for (const name of names)
+    t.equal((await service.request('POST', '/auth/v1/method/token', { name, description: name })).status, 200)
+  await page.goto(path)
+  for (const name of names) await page.getByRole('rowheader', { name }).waitFor()
+  const wide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth'
+  t.equal(await page.evaluate(wide), false, 'nothing makes the page scroll sideways')
+  t.notMatch(await page.title(), /^run/)
 })
 
 await t.test('if the answer is lost, one token exists, and that is reported', { skip }, async (t) => {
