@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { arrivals } from '../../event-loop.ts'
+import { whenSent } from './room.ts'
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -32,17 +33,6 @@ type Reading = {
   counted: number
   refused: boolean
   request: IncomingMessage | undefined
-}
-
-/** Calls back once, when the response is sent or its connection is closed. */
-const whenSent = (response: ServerResponse, socket: Socket, work: () => void): void => {
-  const over = (): void => {
-    response.off('close', over)
-    socket.off('close', over)
-    work()
-  }
-  response.on('close', over)
-  socket.on('close', over)
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ByteBudget, Lease } from '../../byte-budget.ts'
 import { takerOf } from './caller.ts'
@@ -22,19 +24,24 @@ export const SMALL = 16_384
 export type Of = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
 /**
- * Calls back once, after the answer is sent or the client disconnects. The function also listens to the socket, because
- * an answer queued behind another on its connection gets no `close` event.
+ * Calls back once, after the response is sent or its open connection is closed. The function also listens to the
+ * socket, because an answer queued behind another on its connection gets no `close` event.
  */
-export const whenOver = ({ request, reply: { raw } }: Of, work: () => void): void => {
-  const { socket } = request.raw
-  if (socket.destroyed) return work()
+export const whenSent = (response: ServerResponse, socket: Socket, work: () => void): void => {
   const over = (): void => {
-    raw.off('close', over)
+    response.off('close', over)
     socket.off('close', over)
     work()
   }
-  raw.on('close', over)
+  response.on('close', over)
   socket.on('close', over)
+}
+
+/** Calls back once, after the answer is sent or the client disconnects; at once if the client is gone. */
+export const whenOver = ({ request, reply: { raw } }: Of, work: () => void): void => {
+  const { socket } = request.raw
+  if (socket.destroyed) work()
+  else whenSent(raw, socket, work)
 }
 
 const keep = ({ request, reply }: Of, lease: Lease): void => {
