@@ -39,12 +39,14 @@ const command =
   (...args: readonly string[]): Installer =>
   (cwd) =>
     run('nice', ['-n', '10', ...args], { cwd, maxBuffer: 16_777_216 })
+/** A registry that does not answer fails within a minute. */
+const PATIENCE = ['--retries', '1', '--timeout', '20']
 const mvn = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies'
 const installers: Readonly<Record<Language, readonly Installer[]>> = {
   js: [command('npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--legacy-peer-deps')],
   python: [
     command('python3', '-m', 'venv', '--copies', 'packages'),
-    command('packages/bin/python', '-m', 'pip', 'install', '-q', '-r', 'requirements.txt'),
+    command('packages/bin/python', '-m', 'pip', 'install', '-q', ...PATIENCE, '-r', 'requirements.txt'),
   ],
   java: [command('mvn', '-B', '-q', mvn, '-DoutputDirectory=jars')],
   rust: [

@@ -28,7 +28,12 @@ const launched = async (): Promise<Browser> => {
  * Fails the test on errors of a page. `forced` are status codes that the test causes, which the browser logs as console
  * errors.
  */
-const watched = (t: Test, page: Page, origin: string, forced: readonly number[], broken: RegExp | undefined): void => {
+const watched = (
+  t: Test,
+  page: Page,
+  origin: string,
+  { forced = [401], broken, calls }: Pick<OpenOptions, 'forced' | 'broken' | 'calls'>,
+): void => {
   // Errors on a page of a login provider are ignored.
   const ours = () => !URL.canParse(page.url()) || [origin, 'null'].includes(new URL(page.url()).origin)
   const wrong = (what: string) => (ours() ? t.fail(what) : undefined)
@@ -42,7 +47,7 @@ const watched = (t: Test, page: Page, origin: string, forced: readonly number[],
   })
   page.on('request', (request) => {
     const { protocol, origin: asked } = new URL(request.url())
-    if (/^https?:$/.test(protocol) && asked !== origin && !request.isNavigationRequest())
+    if (/^https?:$/.test(protocol) && asked !== origin && asked !== calls && !request.isNavigationRequest())
       wrong(`a request to elsewhere: ${request.url()}`)
   })
 }
@@ -134,6 +139,8 @@ export type OpenOptions = {
   readonly forced?: readonly number[]
   /** Page errors that the test causes, as logged on the console. */
   readonly broken?: RegExp
+  /** Another origin to which the page sends requests. */
+  readonly calls?: string
   readonly context?: BrowserContextOptions
   /** Whether the page may use the clipboard. */
   readonly clipboard?: boolean
@@ -148,7 +155,7 @@ export type OpenOptions = {
 export const openBrowser = async (
   t: Test,
   { url }: Pick<Started, 'url'>,
-  { forced = [401], broken, context: options = {}, clipboard = false, clock = false }: OpenOptions = {},
+  { forced, broken, calls, context: options = {}, clipboard = false, clock = false }: OpenOptions = {},
 ): Promise<{ readonly page: Page; readonly context: BrowserContext; readonly newPage: () => Promise<Page> }> => {
   const browser = await chromium()
   const { viewport, colorScheme = null, reducedMotion = null, ...special } = options
@@ -167,7 +174,11 @@ export const openBrowser = async (
   if (viewport) await page.setViewportSize(viewport)
   await page.emulateMedia({ colorScheme, reducedMotion })
   const watch = (page: Page): Page => {
-    watched(t, page, new URL(url).origin, forced, broken)
+    watched(t, page, new URL(url).origin, {
+      ...(forced && { forced }),
+      ...(broken && { broken }),
+      ...(calls !== undefined && { calls }),
+    })
     return page
   }
   return { page: watch(page), context, newPage: async () => watch(await pageOf(context)) }
