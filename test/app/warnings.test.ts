@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import t from 'tap'
+import { logForeignLines } from '../../src/app/telemetry/foreign-lines.ts'
 import { oncePerMinute } from '../../src/app/telemetry/warnings.ts'
 
 await t.test('each kind of warning is logged at most once a minute', async (t) => {
@@ -22,4 +24,42 @@ await t.test('each kind of warning is logged at most once a minute', async (t) =
   for (let n = 0; n < 1_000; n++) claim(`other ${n}`)
   claim('groups')
   t.equal(told.length, 1_004, 'of too many the oldest are forgotten')
+})
+
+await t.test('warnings of Node.js and lines of packages are logged once a minute, and never printed', async (t) => {
+  const [listeners, warn, error] = [process.listeners('warning'), console.warn, console.error]
+  const printed = t.capture(process.stderr, 'write', () => true)
+  const told: unknown[] = []
+  let time = 0
+  const stop = logForeignLines({ warn: (...line: readonly unknown[]) => void told.push(line) } as never, {
+    now: () => new Date(time),
+  })
+  const emit = async (text: string, name: string) => {
+    process.emitWarning(text, name)
+    await once(process, 'warning')
+  }
+  const all = async () => {
+    await emit('SQLite is an experimental feature', 'ExperimentalWarning')
+    await emit('Possible leak', 'MaxListenersExceededWarning')
+    console.warn('IMPORTANT! Eviction policy is %s', 'allkeys-lru', { of: 1 })
+    console.error(new RangeError('out of it'))
+  }
+  for (time of [0, 59_999]) await all()
+  t.match(told, [
+    [
+      { warning: 'ExperimentalWarning', why: 'SQLite is an experimental feature' },
+      'Node.js or a package reports a warning',
+    ],
+    [{ warning: 'MaxListenersExceededWarning', why: 'Possible leak' }, 'Node.js or a package reports a warning'],
+    [{ why: 'IMPORTANT! Eviction policy is allkeys-lru { of: 1 }' }, 'a package printed a line'],
+    [{ why: /^RangeError: out of it\n/ }, 'a package printed a line'],
+  ])
+  t.equal(told.length, 4)
+  time = 60_000
+  await all()
+  t.equal(told.length, 8)
+  stop()
+  t.strictSame(printed(), [])
+  t.strictSame(process.listeners('warning'), listeners)
+  t.same([console.warn === warn, console.error === error], [true, true])
 })

@@ -307,7 +307,7 @@ await t.test('the route for public facts returns exactly the documented facts', 
 })
 
 await t.test('health checks are answered, also under an unknown host name', async (t) => {
-  const { request } = await startService(t, { 'metrics.enabled': 'false' })
+  const { request } = await startService(t, { 'metrics.enabled': 'false', 'server.keep_alive_timeout': '11m' })
   t.match(await request('GET', '/livez', undefined, open), { status: 200, json: { status: 'ok' } })
   t.strictSame((await request('GET', '/readyz', undefined, open)).json, { status: 'ready' })
   const { json } = await request<{ checks: readonly object[] }>('GET', '/readyz?verbose', undefined, open)
@@ -317,6 +317,8 @@ await t.test('health checks are answered, also under an unknown host name', asyn
     t.strictSame((await request('GET', `/health${query}`, undefined, open)).json, { status: 'SERVING' })
   t.match(await request('GET', '/health?service=other', undefined, open), { status: 404, json: { code: 5 } })
   t.equal((await request('GET', '/metrics', undefined, open)).status, 404)
+  const { headers } = await request('GET', '/livez')
+  t.equal(headers['keep-alive'], 'timeout=660', 'the idle time of a connection is the configured one')
 })
 
 await t.test('a separate listener for metrics serves nothing else', async (t) => {

@@ -11,6 +11,10 @@ const faults: Readonly<Record<string, () => void>> = {
   exception: () => {
     throw new Error('a provoked exception')
   },
+  lines: () => {
+    process.emitWarning('a provoked warning', 'ExperimentalWarning')
+    console.error('a provoked %s', 'line')
+  },
   writer: () => void started.map((worker) => worker.terminate()),
 }
 

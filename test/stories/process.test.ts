@@ -143,10 +143,13 @@ await t.test('on SIGTERM running requests finish, /readyz fails, and the process
   t.match(service.told.out, /rollcall has stopped/)
 })
 
-await t.test('SIGHUP reopens log.file, and SIGUSR1 opens no debugger', async (t) => {
+const preloaded = { NODE_OPTIONS: `--import ${resolve(import.meta.dirname, 'faulty.js')}` }
+
+await t.test('SIGHUP reopens log.file, SIGUSR1 opens no debugger, and standard error stays empty', async (t) => {
   const folder = await directoryOf(t)
   const [file, old] = [join(folder, 'log'), join(folder, 'log.1')]
-  const service = await serve(t, await directoryOf(t), { ROLLCALL_LOG_FILE: file }, file)
+  const provoking = { ...preloaded, FAULT: 'lines', ROLLCALL_LOG_FILE: file }
+  const service = await serve(t, await directoryOf(t), provoking, file)
   service.kill('SIGUSR1')
   await rename(file, old)
   service.kill('SIGHUP')
@@ -156,6 +159,9 @@ await t.test('SIGHUP reopens log.file, and SIGUSR1 opens no debugger', async (t)
     await exchange(service.port, 'GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
     /^HTTP\/1\.1 200 /,
   )
+  service.kill('SIGUSR2')
+  for (const line of ['ExperimentalWarning","why":"a provoked warning', '"why":"a provoked line'])
+    await eventually(async () => (await readFile(file, 'utf8')).includes(line), line)
   service.kill()
   t.equal(await service.exited, 0)
   t.match(await readFile(file, 'utf8'), /^\{[^]*"rollcall has stopped"/)
@@ -171,7 +177,6 @@ await t.test('without log.file the SIGHUP of a closed terminal stops the service
   t.equal(service.told.err, '')
 })
 
-const preloaded = { NODE_OPTIONS: `--import ${resolve(import.meta.dirname, 'faulty.js')}` }
 const authorized = (token: string) => ({ authorization: `Bearer ${token}` })
 
 for (const [fault, why] of [

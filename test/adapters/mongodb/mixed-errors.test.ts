@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { type Document, MongoClient } from 'mongodb'
+import { type BulkWriteResult, type Document, MongoBulkWriteError, MongoClient, MongoServerError } from 'mongodb'
 import t, { type Test } from 'tap'
-import { mongoCalls } from '../../../src/adapters/mongodb/calls.ts'
+import { isDuplicate, mongoCalls } from '../../../src/adapters/mongodb/calls.ts'
 import { mongoKeys } from '../../../src/adapters/mongodb/keys.ts'
 import { rowWriter, type StoredRow } from '../../../src/adapters/mongodb/rows.ts'
 import { systemClock } from '../../../src/clock.ts'
@@ -107,6 +107,32 @@ await t.test('a single row that fails as a duplicate is written again; any other
       await t.rejects(put(collection, at(revision, 1)), new Refusal('backend_unavailable'))
     }
   }
+})
+
+await t.test('an error counts as duplicates only without any other error, whatever the driver reports', (t) => {
+  const bulk = (codes: readonly number[] | number, concern?: number) => {
+    const writeErrors = typeof codes === 'number' ? { index: 0, code: codes } : failed(codes)
+    const found = concern === undefined ? undefined : { code: concern, errmsg: 'concern' }
+    const result = { getWriteConcernError: () => found } as unknown as BulkWriteResult
+    const error = { message: 'bulk', code: DUPLICATE, writeErrors } as unknown as MongoServerError
+    return new MongoBulkWriteError(error, result)
+  }
+  for (const [error, expected] of [
+    [bulk([DUPLICATE]), true],
+    [bulk(DUPLICATE), true],
+    [bulk([DUPLICATE, DUPLICATE]), true],
+    [bulk([]), false],
+    [bulk(121), false],
+    [bulk([DUPLICATE, 121]), false],
+    [bulk([DUPLICATE], 64), false],
+    [bulk([DUPLICATE, DUPLICATE], 91), false],
+    [bulk([], 100), false],
+    [new MongoServerError({ message: 'one', code: DUPLICATE }), true],
+    [new MongoServerError({ message: 'one', code: 121 }), false],
+    [Object.assign(new Error('not of the server'), { code: DUPLICATE }), false],
+  ] as const)
+    t.equal(isDuplicate(error), expected, JSON.stringify(error))
+  t.end()
 })
 
 /** Key store on a scripted server, and the commands with which it destroys keys. */
