@@ -34,6 +34,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'adapters/redis-address',
     'adapters/mongodb/document',
     'http/fields',
+    'http/flag-streams',
     'http/float32',
     'http/input',
     'http/last-change',

@@ -1,6 +1,8 @@
-import { createHmac } from 'node:crypto'
-import { get } from 'node:http'
+import { createHmac, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { get, type IncomingMessage, request } from 'node:http'
 import t, { type Test } from 'tap'
+import { streamTickets } from '../../src/http/streams/tickets.ts'
 import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
@@ -15,24 +17,21 @@ type Event = { readonly id: string; readonly data: { readonly type: string; read
 const listening = async (t: Test, { url }: Started, path: string, headers: Readonly<Record<string, string>> = {}) => {
   let text = ''
   let isEnded = false
-  let end = (): void => undefined
-  const answer = await new Promise<{ readonly status: number; readonly type: string }>((resolve, reject) => {
-    const request = get(`${url}${path}`, { agent: false, headers }, (response) => {
-      end = () => void request.destroy()
-      t.teardown(end)
-      response.setEncoding('utf8')
-      response.on('data', (chunk: string) => (text += chunk))
-      response.on('close', () => (isEnded = true))
-      resolve({ status: response.statusCode ?? 0, type: response.headers['content-type'] ?? '' })
-    })
-    request.on('error', reject)
-  })
+  const asked = get(`${url}${path}`, { agent: false, headers })
+  const end = () => void asked.destroy()
+  t.teardown(end)
+  const [response] = (await once(asked, 'response')) as [IncomingMessage]
+  response.setEncoding('utf8')
+  response.on('data', (chunk: string) => (text += chunk))
+  response.on('error', () => undefined)
+  response.on('close', () => (isEnded = true))
+  const answer = { status: response.statusCode ?? 0, type: response.headers['content-type'] ?? '' }
   const events = (): readonly Event[] =>
     [...text.matchAll(/^id: (\d+)\nevent: message\ndata: (.*)\n\n/gm)].map(([, id, data]) => ({
       id: id!,
       data: JSON.parse(data!) as Event['data'],
     }))
-  return { ...answer, events, text: () => text, isEnded: () => isEnded, end: () => end() }
+  return { ...answer, events, text: () => text, isEnded: () => isEnded, isComplete: () => response.complete, end }
 }
 
 const announced = async ({ request }: Started, token?: string, namespace = 'default') => {
@@ -76,16 +75,21 @@ await t.test('an event stream announces each state of the flags of its namespace
   t.match(last!.data, { type: 'refetchEvaluation', lastModified: Number })
 
   const again = await listening(t, service, uri, { 'last-event-id': last!.id })
-  const strange = await listening(t, service, uri, { 'last-event-id': 'x' })
-  const foreign = await listening(t, service, uri, { 'last-event-id': '999999999' })
-  await eventually(() => strange.events().length === 1 && foreign.events().length === 1, 'unknown ids')
+  const unknown = ['x', '', '-1', '1e3', '0', '999999999', '9'.repeat(30), stream.events()[0]!.id]
+  const strange = await Promise.all(unknown.map((id) => listening(t, service, uri, { 'last-event-id': id })))
+  await eventually(() => strange.every(({ events }) => events().length > 0), 'unknown ids')
+  t.same(
+    strange.map(({ events }) => events()),
+    unknown.map(() => [last]),
+    'one event about the present state',
+  )
   t.same(again.events(), [], 'the client has the present state')
   await service.request('POST', '/api/v1/namespaces', { key: 'other', name: 'other' })
   await clock.advance(20_000)
   await eventually(() => again.text().includes(': keep-alive\n\n'), 'a comment')
   t.same(again.events(), [], 'another namespace is of no concern')
-  await eventually(async () => (await open(service)) === 4, 'the metric')
-  for (const one of [stream, again, strange]) one.end()
+  await eventually(async () => (await open(service)) === 10, 'the metric')
+  for (const one of [stream, ...strange]) one.end()
   await eventually(
     async () => (await clock.advance(1_000), (await open(service)) === 1),
     'closed streams are not counted',
@@ -129,6 +133,54 @@ await t.test('a ticket opens the streams of one token and namespace, for two day
   await service.request('DELETE', `/auth/v1/tokens/${authentication.id}`)
   await eventually(() => stream.isEnded() && byHeader.isEnded(), 'the token has ended')
   t.equal(await status(next.uri.split('?')[1]!), 401)
+})
+
+await t.test('a ticket that is not valid is refused in the form of OFREP, as a failed credential', async (t) => {
+  const clock = virtualClock()
+  const service = await startService(t, {}, { clock })
+  const [valid, ended] = [await publishable(service), await publishable(service)]
+  const ticketOf = async (token: string, namespace = 'default') =>
+    new URLSearchParams((await announced(service, token, namespace)).uri.split('?')[1]).get('ticket')!
+  const [ticket, ticketOfEnded] = [await ticketOf(valid.clientToken), await ticketOf(ended.clientToken)]
+  const yesterday = streamTickets(randomBytes(32), clock.now).write(valid.authentication.id, 'default')
+  await service.request('POST', '/api/v1/namespaces', { key: 'other', name: 'other' })
+  await service.request('DELETE', `/auth/v1/tokens/${ended.authentication.id}`)
+  const cases = [
+    `namespace=default&ticket=${ticket.slice(0, -1)}${ticket.endsWith('A') ? 'Q' : 'A'}`,
+    `namespace=other&ticket=${ticket}`,
+    `namespace=default&ticket=${ticketOfEnded}`,
+    `namespace=default&ticket=${yesterday}`,
+    `namespace=default&ticket=${'x'.repeat(1_900)}`,
+  ]
+  const ask = (query: string) => service.request('GET', `/ofrep/v1/events?${query}`, undefined, { authorization: '' })
+  for (let n = 0; n < 300; n++) {
+    const query = cases[n % cases.length]!
+    const answer = await ask(query)
+    if (n < cases.length || answer.status !== 401)
+      t.match(answer, { status: 401, json: { errorCode: 'GENERAL', errorDetails: String } }, query)
+  }
+  t.match(await ask(cases[0]!), { status: 429, json: { errorCode: 'GENERAL' } }, 'the limit of failed credentials')
+  const stream = await listening(t, service, `/ofrep/v1/events?namespace=default&ticket=${ticket}`)
+  t.equal(stream.status, 200, 'failures of others do not refuse a valid ticket')
+  for (const written of [await service.logged(), await service.metrics()])
+    for (const secret of [ticket, ticketOfEnded, yesterday]) t.notOk(written.includes(secret), 'no ticket is written')
+})
+
+await t.test('the end of the service ends streams before requests that still run', async (t) => {
+  const service = await startService(t, { 'server.shutdown_grace': '5m' })
+  const stream = await listening(t, service, (await announced(service)).uri)
+  const { port } = new URL(service.url)
+  const headers = { authorization: `Bearer ${service.token}`, 'content-length': 2, expect: '100-continue' }
+  const running = request({ port, method: 'POST', path: BULK, agent: false, headers })
+  running.flushHeaders()
+  await once(running, 'continue')
+  const closed = service.close()
+  await eventually(stream.isEnded, 'the end of the stream')
+  t.ok(stream.isComplete(), 'the response ends as HTTP demands')
+  running.end('{}')
+  const [{ statusCode }] = (await once(running, 'response')) as [IncomingMessage]
+  t.equal(statusCode, 200, 'a request that runs is answered')
+  await closed
 })
 
 await t.test('an event stream needs no ticket if the routes of OFREP are open, and has a setting', async (t) => {

@@ -1,0 +1,203 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import t from 'tap'
+import { type Audience, flagStreams } from '../../src/http/streams/flag-streams.ts'
+import type { Content } from '../../src/http/streams/topics.ts'
+import { virtualClock } from '../virtual-clock.ts'
+
+const BYTES_KEPT = 262_144
+/** Size in bytes of the snapshot of 20,000 flags without rules. */
+const MANY_FLAGS = 20_000 * 150
+const caller = { actor: { kind: 'token', id: 'engine' }, via: 'bearer' } as const
+const allowed: Audience = { key: 'all', isAllowed: () => true }
+
+/** A response on a connection in memory, whose client reads only while `reads` is true. */
+const client = () => {
+  const [unread, frames]: [(() => void)[], number[]] = [[], []]
+  let reads = true
+  const socket = new Duplex({
+    read: () => undefined,
+    write: (chunk: Buffer, _, done) => {
+      const number = /^#(\d+);/.exec(String(chunk.subarray(0, 20)))?.[1]
+      if (number !== undefined) frames.push(Number(number))
+      if (reads) done()
+      else unread.push(done)
+    },
+  }) as unknown as Socket
+  const response = new ServerResponse(new IncomingMessage(socket))
+  response.assignSocket(socket)
+  response.once('finish', () => socket.destroy())
+  response.flushHeaders()
+  return {
+    response,
+    /** Numbers of the received frames. */
+    frames: (): readonly number[] => frames,
+    stop: () => void (reads = false),
+    read: () => {
+      reads = true
+      for (const done of unread.splice(0)) done()
+    },
+    kept: () => response.writableLength,
+    isClosed: () => socket.destroyed,
+    close: () => void socket.destroy(),
+  }
+}
+
+/** Streams about one namespace, whose frames have a number and a size. */
+const streams = (kind: Content['kind'], bytes: number) => {
+  const clock = virtualClock()
+  const [state, errors] = [{ number: 0, built: 0, isFresh: true }, [] as unknown[]]
+  const open = flagStreams({
+    clock,
+    limits: { most: 10, perCredential: 5, perAddress: 2 },
+    fresh: () => state.isFresh,
+    onError: (error) => errors.push(error),
+  })
+  const rest = Buffer.alloc(bytes, ' ')
+  const content: Content = {
+    key: kind,
+    namespace: 'default',
+    kind,
+    frame: async () => {
+      state.built++
+      return { name: String(state.number), chunks: [Buffer.concat([Buffer.from(`#${state.number};`), rest])] }
+    },
+  }
+  return {
+    open,
+    clock,
+    state,
+    errors,
+    content,
+    listen: async (audience = allowed) => {
+      const listener = client()
+      open.open(listener.response, open.enter(caller, '192.0.2.1'), content, audience, false)
+      await clock.settle()
+      return listener
+    },
+    change: async (ms = 50) => {
+      state.number++
+      open.changed('default')
+      await clock.advance(ms)
+    },
+  }
+}
+const upTo = (last: number) => Array.from({ length: last + 1 }, (_, n) => n)
+
+for (const [kind, bytes, most] of [
+  ['events', 1_024, BYTES_KEPT],
+  ['snapshots', 300_000, 2 * 300_000],
+] as const) {
+  await t.test(`a client that reads no ${kind} is cut at a limit, and others miss nothing`, async (t) => {
+    const { open, listen, change, state } = streams(kind, bytes)
+    const [reader, pausing, stuck] = [await listen(), await listen(), await listen()]
+    stuck.stop()
+    let kept = 0
+    for (let n = 1; !stuck.isClosed(); n++) {
+      if (n % 2 === 1) pausing.stop()
+      else pausing.read()
+      await change()
+      kept = Math.max(kept, stuck.kept())
+    }
+    t.ok(kept >= most && kept <= most + 2 * 1_024, `${kept} bytes are kept`)
+    t.same(reader.frames(), upTo(state.number))
+    t.notOk(pausing.isClosed(), 'a client that reads late is not cut')
+    pausing.read()
+    t.same(pausing.frames(), upTo(state.number))
+    t.match(open.counts[kind], { open: 2, slow: 1 })
+  })
+}
+
+await t.test('a large namespace that changes often is sent at most once a second', async (t) => {
+  const { listen, change, state, clock } = streams('snapshots', MANY_FLAGS)
+  const all = [await listen(), await listen(), await listen()]
+  for (let n = 0; n < 100; n++) await change(100)
+  await clock.advance(1_000)
+  t.ok(state.built <= 3 + 11, `${state.built} snapshots are built for 100 changes in 10 s`)
+  for (const { frames } of all) {
+    t.ok(frames().length <= 12, `${frames().length} snapshots`)
+    t.equal(frames().at(-1), 100, 'the last state is sent')
+  }
+})
+
+await t.test('changes within 50 ms become one frame, which is built once for all clients', async (t) => {
+  const { listen, change, state, clock } = streams('events', 100)
+  const all = [await listen(), await listen(), await listen()]
+  const before = state.built
+  for (let n = 0; n < 20; n++) await change(1)
+  t.equal(state.built, before)
+  await clock.advance(50)
+  t.equal(state.built, before + 1)
+  for (const { frames } of all) t.same(frames(), [0, 20])
+})
+
+await t.test('streams end after a second if the instance is not fresh, or their credential has ended', async (t) => {
+  const { listen, clock, state, change, errors } = streams('events', 100)
+  let isAllowed: () => boolean | Promise<boolean> = () => true
+  const ending = { key: 'ending', isAllowed: () => isAllowed() }
+  for (const end of [() => false, async () => false, () => Promise.reject(new Error('no answer of the store'))]) {
+    const [one, other, stays] = [await listen(ending), await listen(ending), await listen()]
+    isAllowed = end
+    await clock.advance(1_000)
+    t.ok(one.isClosed() && other.isClosed(), 'the credential has ended')
+    t.notOk(stays.isClosed(), 'another credential')
+    isAllowed = () => true
+    stays.close()
+    await clock.settle()
+  }
+  const all = [await listen(ending), await listen()]
+  state.isFresh = false
+  await clock.advance(1_000)
+  t.ok(all.every(({ isClosed }) => isClosed()))
+  state.isFresh = true
+  const again = await listen()
+  await change()
+  t.same(again.frames(), [0, 1])
+  t.same(errors, [])
+})
+
+await t.test('the end of the service closes each stream, and later ones at once', async (t) => {
+  const { open, listen } = streams('events', 100)
+  const all = [await listen(), await listen()]
+  open.end()
+  all.push(await listen())
+  t.ok(all.every(({ isClosed }) => isClosed()))
+  t.equal(open.counts.events.open, 0)
+})
+
+await t.test('a state that cannot be given closes the streams, and is reported', async (t) => {
+  const { open, clock, errors, content } = streams('snapshots', 100)
+  for (const frame of [async () => undefined, () => Promise.reject(new Error('unreadable'))]) {
+    const { response, isClosed, frames } = client()
+    open.open(response, open.enter(caller, ''), { ...content, key: String(frame), frame }, allowed, false)
+    await clock.settle()
+    t.ok(isClosed())
+    t.same(frames(), [])
+  }
+  t.match(errors, [{ message: 'unreadable' }])
+})
+
+await t.test('1,000 streams that are opened and closed leave nothing behind', async (t) => {
+  const { open, listen, change, clock, state } = streams('events', 100)
+  for (let n = 0; n < 200; n++) {
+    const all = await Promise.all(upTo(4).map(() => listen()))
+    t.throws(() => open.enter(caller, ''), /too many requests/)
+    for (const [m, { close, response }] of all.entries())
+      if (m % 2 === 0) close()
+      else response.end()
+    await clock.settle()
+  }
+  const gone = client()
+  gone.close()
+  open.open(gone.response, open.enter(caller, ''), streams('events', 1).content, allowed, false)
+  t.equal(open.counts.events.open, 0)
+  const before = state.built
+  await change()
+  t.equal(state.built, before, 'no frame is built for nobody')
+  t.same(clock.waiting(), [], 'no timer is left')
+  t.same(
+    await Promise.all(upTo(4).map(async () => (await listen()).frames())),
+    upTo(4).map(() => [1]),
+  )
+})
