@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { maker } from '../http/flags.ts'
-import { settled, signedIn, skip } from './browser.ts'
+import { settled, signedIn, skip, stopClock } from './browser.ts'
 import { closeByEscape, focused, tabTo } from './focus.ts'
 import { tokenNamed } from './ways.ts'
 
@@ -126,6 +126,20 @@ await t.test('the command palette offers actions with shortcuts, and explains di
   await found('Actions', /^Copy as curl/)
     .getByText('Evaluate first.')
     .waitFor()
+})
+
+await t.test('a heading does not take the focus from the palette', { skip }, async (t) => {
+  const { page } = await signedIn(t, path, {}, { clock: true })
+  const { field } = parts(page)
+  await stopClock(page)
+  await page.getByRole('link', { name: 'Namespaces' }).click()
+  await page.getByRole('heading', { name: 'Namespaces', level: 1 }).waitFor()
+  await page.keyboard.press('Control+k')
+  await field.fill('sess')
+  await page.evaluate(`addEventListener('focusin', ({ target }) => (document.body.dataset.focused = target.tagName))`)
+  await page.clock.runFor(100)
+  t.equal(await page.locator('body').getAttribute('data-focused'), null)
+  await focused(page, field)
 })
 
 await t.test('a search that fails is not shown as an empty list', { skip }, async (t) => {

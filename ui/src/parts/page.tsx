@@ -1,10 +1,10 @@
 import { useRouterState } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useLayoutEffect, useRef } from 'react'
 import { pageOf } from '../links.ts'
 import { useSession } from '../session.tsx'
 import { common } from '../words/common.ts'
 
-/** Last page opened in this document. */
+/** Last page whose heading received the focus, or the first page. Empty while the focus is on a removed heading. */
 let opened: string | undefined
 
 /**
@@ -30,13 +30,22 @@ export const PageHead = ({
   }, [label, parts])
   useEffect(() => {
     // The first page keeps the focus at the start of the document, before the skip link.
-    const another = page !== undefined && opened !== undefined && opened !== page
-    opened = page ?? opened
-    if (!another || document.activeElement?.closest('[role=dialog], [role=alertdialog]')) return undefined
-    // A listbox that just closed restores the focus to its input first.
-    const frame = requestAnimationFrame(() => place.current?.focus({ preventScroll: true }))
+    opened ??= page
+    if (page === undefined || opened === page) return undefined
+    // A listbox or a dialog that just closed restores the focus first.
+    const frame = requestAnimationFrame(() => {
+      opened = page
+      if (!document.activeElement?.closest('[role=dialog], [role=alertdialog]'))
+        place.current?.focus({ preventScroll: true })
+    })
     return () => cancelAnimationFrame(frame)
   }, [page])
+  useLayoutEffect(
+    () => () => {
+      if (document.activeElement === place.current) opened = ''
+    },
+    [],
+  )
   return (
     <header className="page-head">
       <h1 ref={place} tabIndex={-1}>
