@@ -10,7 +10,7 @@ const ownTime: Readonly<Record<string, string>> = {
   'clock.ts': 'it is the clock of the machine',
   'event-loop.ts': 'pacer measures how long this process holds the event loop',
   'auth/oidc/client.ts':
-    'the OpenID library reads the clock of the machine by itself, and is told how far ours is from it',
+    'the OpenID library reads the clock of the machine by itself, and takes the difference to ours',
 }
 /** Composition roots, which use the system clock. */
 const roots = [
@@ -22,7 +22,7 @@ const roots = [
   'adapters/embedded/writer/writer.ts',
 ]
 const TIME =
-  /\b(setTimeout|setInterval|clearTimeout|clearInterval|performance\.now|Date\.now|AbortSignal\.timeout)\b|new Date\(\)/
+  /\b(setTimeout|setInterval|clearTimeout|clearInterval|scheduler\.wait|Atomics\.wait|performance\.\w+|hrtime|cpuUsage|threadCpuUsage|eventLoopUtilization|monitorEventLoopDelay|Date\.now|AbortSignal\.timeout)\b|new Date\(\)/
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
 const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
@@ -44,9 +44,21 @@ await t.test('only the files that assemble a process use the system clock', (t) 
 /** Folder of tests and stand-ins. */
 const tests = resolve(import.meta.dirname, '../../test')
 
-/** Pattern of waiting for real time or measuring it; a custom `sleep` needs one of these. */
-const PASSING =
-  /\b(?:setTimeout|setInterval|waitForTimeout|performance\.now|AbortSignal\.timeout|systemClock\.(?:sleep|after|every|timeout))\b|import (?!\{ setImmediate \} )[^']*'node:timers\/promises'|\bDate\.now\(\) *(?:-|[<>]|[!=]==)|(?:-|<|[^=]>|[!=]==) *Date\.now\(\)/
+/**
+ * Pattern of waiting for real time or measuring it; a custom `sleep` needs one of these. The present time may only
+ * become the time of a fixture (`Date.now() + 60_000`), or a seed.
+ */
+const PASSING = new RegExp(
+  [
+    String.raw`\b(?:setTimeout|setInterval|waitForTimeout|scheduler\.wait|Atomics\.wait|AbortSignal\.timeout)\b`,
+    String.raw`\b(?:performance\.\w+|hrtime|cpuUsage|threadCpuUsage|eventLoopUtilization|monitorEventLoopDelay)\b`,
+    String.raw`\bsystemClock\.(?:sleep|after|every|timeout|monotonic)\b`,
+    String.raw`import (?!\{ setImmediate \} )[^']*'(?:node:)?timers(?:\/promises)?'`,
+    String.raw`\bDate\.now\(\)(?! *[+/%])|(?:-|<|[^=]>|[!=]==) *Date\.now\(\)`,
+    String.raw`\+new Date\b|new Date\(\)\.(?:getTime|valueOf)\b|(?:-|<|[^=]>) *new Date\(\)`,
+    String.raw`'sleep'|\bsleep \d`,
+  ].join('|'),
+)
 
 /** Test files that wait for real time or compare it, each with the reason. */
 const realTime: Readonly<Record<string, string>> = {
@@ -54,15 +66,46 @@ const realTime: Readonly<Record<string, string>> = {
   'start.ts': 'a service on the clock of the machine comes to its next millisecond',
   'time.test.ts': 'it has the rule',
   'virtual-clock.test.ts': 'the clock of the machine keeps the promises of the other',
-  'ci/files.ts': 'it tells how long all files ran',
-  'ci/processes.ts': 'it ends a file that cannot end itself, and tells how long each ran',
+  'ci/files.ts': 'it reports how long all files ran',
+  'ci/processes.ts': 'it ends a file that cannot end itself, and reports how long each ran',
   'ci/together.ts': 'it sets the time limit of each file',
-  'ci/suite.ts': 'it tells how long a suite ran',
+  'ci/suite.ts': 'it reports how long a suite ran',
   'ci/suite.test.ts': 'it writes a test file that hangs',
   'crash/child.ts': 'it stays until it is killed',
   'adapters/bullmq/lock-timer.test.ts': 'it lists the timers that a library sets, and waits for none',
   'adapters/bullmq/hanging-worker.ts': 'it stays until it is killed',
 }
+/** Ways to wait for real time or to measure it. */
+const ways = [
+  'performance.now() - began',
+  'process.hrtime.bigint()',
+  'process.cpuUsage(before)',
+  'process.threadCpuUsage()',
+  'const began = Date.now()',
+  'Date.now() - began < 500',
+  'end - Date.now()',
+  'new Date().getTime() - began',
+  '+new Date() - began',
+  'began < new Date()',
+  'await systemClock.sleep(5)',
+  'systemClock.monotonic() - began',
+  "import { setTimeout as sleep } from 'node:timers/promises'",
+  "import timers from 'node:timers'",
+  'scheduler.wait(5)',
+  'Atomics.wait(cell, 0, 0, 5)',
+  'page.waitForTimeout(5)',
+  'AbortSignal.timeout(5)',
+  "execFileSync('sleep', ['1'])",
+]
+/** Uses of the present time that measure nothing. */
+const fixtures = ['new Date(Date.now() + 60_000)', 'Date.now() % 1_000_000', 'virtualClock(new Date().toISOString())']
+
+await t.test('the rule finds each way to wait or to measure, and no fixture', (t) => {
+  for (const way of ways) t.match(way, PASSING)
+  for (const fixture of fixtures) t.notMatch(fixture, PASSING)
+  t.end()
+})
+
 await t.test('no test waits for real time or compares it', (t) => {
   const all = readdirSync(tests, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
   const found = (file: string) => PASSING.exec(withoutComments(readFileSync(resolve(tests, file), 'utf8')))?.[0]

@@ -101,6 +101,11 @@ const processOn = (
     job: () => unfinishedErasures(held, eraser).run(signal, () => undefined),
   }
 }
+
+await t.test('a job looks for interrupted erasures once a minute', async (t) => {
+  t.equal(unfinishedErasures({ all: () => [] }, processOn(world()).eraser).every, 60_000)
+})
+
 const typesIn = ({ log }: ReturnType<typeof world>) => log.all.map(({ type }) => type)
 const GONE = [PERSON, 'token-1', 'token-3']
 

@@ -54,9 +54,9 @@ await t.test('reads of the history by one caller in one minute are recorded as o
     ['/audit/v1/events/:position', 'json'],
     [ROUTE, 'json'],
   ])
-  await clock.advance(25_000)
+  await clock.advance(29_999)
   t.strictSame(written(), [], 'the minute is not over')
-  await clock.advance(10_000)
+  await clock.advance(1)
   const minute = { from: '2026-11-03T13:02:00.000Z', to: '2026-11-03T13:03:00.000Z' }
   t.match(written(), [
     { type: 'HistoryRead', actor: ada.id, ...minute, requests: 2, events: 101, opened: 1, routes: { [ROUTE]: 1 } },
@@ -82,6 +82,20 @@ await t.test('an export is recorded once a minute, and at most ten of a caller',
   t.match(written().at(-1), { type: 'HistoryRead', actor: ada.id, requests: 12 })
   await export_({})
   t.equal(written().filter(({ type }) => type === 'HistoryExported').length, 12, 'a new minute records it again')
+  await recorder.close()
+})
+
+await t.test('a live stream continues a recorded one for ten minutes after its end, within its range', async (t) => {
+  const { clock, recorder } = world()
+  const stream = { actor: ada, filter: {}, fromIndex: 5 }
+  t.notOk(recorder.continues(stream), 'nothing is recorded')
+  recorder.followed(stream)
+  await clock.advance(599_999)
+  t.ok(recorder.continues(stream))
+  t.notOk(recorder.continues({ ...stream, fromIndex: 4 }), 'an earlier event')
+  t.notOk(recorder.continues({ ...stream, actor: bob }), 'another caller')
+  await clock.advance(1)
+  t.notOk(recorder.continues(stream))
   await recorder.close()
 })
 

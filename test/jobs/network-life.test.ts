@@ -30,8 +30,12 @@ const world = (life: number, days: readonly string[]) => {
     steady: () => state.isSteady,
     onJump: () => state.jumps++,
   })
-  return { state, erased, keys, run: () => job.run(signal, () => undefined) }
+  return { state, erased, keys, every: job.every, run: () => job.run(signal, () => undefined) }
 }
+
+await t.test('the job runs once an hour', async (t) => {
+  t.equal(world(DAY, []).every, 3_600_000)
+})
 
 await t.test('the addresses of a day are erased when the day ended the set time ago', async (t) => {
   const { state, erased, run } = world(2 * DAY, ['2026-03-06', '2026-03-07', '2026-03-08', '2026-03-09', '2026-03-10'])
