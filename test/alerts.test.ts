@@ -41,7 +41,7 @@ type RuleTest = {
 }
 const ruleTests = (parse(read('deploy/alerts.test.yml')) as { tests: readonly RuleTest[] }).tests
 
-const skip = !(await has('promtool')) && 'there is no promtool; the Debian package prometheus brings it'
+const skip = !(await has('promtool')) && 'needs promtool (Debian: apt-get install prometheus)'
 /** Runs promtool; returns its output and whether it succeeded. */
 const promtool = (args: readonly string[], input = '') => {
   const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: root, encoding: 'utf8', input })

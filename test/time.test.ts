@@ -57,6 +57,8 @@ const PASSING = new RegExp(
     String.raw`\bDate\.now\(\)(?! *[+/%])|(?:-|<|[^=]>|[!=]==) *Date\.now\(\)`,
     String.raw`\+new Date\b|new Date\(\)\.(?:getTime|valueOf)\b|(?:-|<|[^=]>) *new Date\(\)`,
     String.raw`'sleep'|\bsleep \d`,
+    // The only time limit of a test is the one of its file.
+    String.raw`\btimeout: ?\d`,
   ].join('|'),
 )
 
@@ -96,6 +98,7 @@ const ways = [
   'page.waitForTimeout(5)',
   'AbortSignal.timeout(5)',
   "execFileSync('sleep', ['1'])",
+  'await t.test(name, { timeout: 60_000 }, work)',
 ]
 /** Uses of the present time that measure nothing. */
 const fixtures = ['new Date(Date.now() + 60_000)', 'Date.now() % 1_000_000', 'virtualClock(new Date().toISOString())']

@@ -107,11 +107,13 @@ export const STAND_IN_BULK = 50
 
 /** A separate server with MongoDB's protocol. */
 export const ownMongo = async (t: Owner): Promise<Found> => {
+  let program: string
   try {
-    return await launcher(t, await ferretdb(), 'mongodb', (port, directory) => [`127.0.0.1:${port}`, directory])
+    program = await ferretdb()
   } catch (error) {
-    return { skip: `needs FerretDB, built by Go 1.24 (Debian: apt-get install golang): ${failureOf(error)}` }
+    return { skip: `needs FerretDB, which Go 1.24 builds: ${failureOf(error)}` }
   }
+  return launcher(t, program, 'mongodb', (port, directory) => [`127.0.0.1:${port}`, directory])
 }
 
 /** A separate redis-server with these options in addition to the common ones. */

@@ -96,7 +96,7 @@ for (const [what, damage, says] of [
     /index events_stream: it is missing, so a revision may have been written twice/,
   ],
 ] as const)
-  await t.test(`${what} fails the start until an operator accepts it with a reason`, { timeout: 60_000 }, async (t) => {
+  await t.test(`${what} fails the start until an operator accepts it with a reason`, async (t) => {
     const service = await ran(t)
     await service.sql(damage)
     await refusedWith(t, service, says)

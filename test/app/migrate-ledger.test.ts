@@ -115,7 +115,7 @@ const writeConfig = async (config: string, settings: Readonly<Record<string, str
   await writeFile(config, JSON.stringify(sections))
 }
 
-await t.test('a migration to servers and back continues the ledger', { timeout: 200_000 }, async (t) => {
+await t.test('a migration to servers and back continues the ledger', async (t) => {
   const moved = await newDirectory(t)
   const settings = await clusterOf(moved).catch((error: Error) => error.message)
   if (typeof settings === 'string') {

@@ -25,13 +25,13 @@ const follow = async (name: string, cwd: string, env: NodeJS.ProcessEnv = {}, te
 /** Reason to skip a test without these programs. */
 const missing = async (...programs: readonly string[]): Promise<string | false> => {
   for (const program of programs)
-    if (!(await has(program))) return `there is no ${program}; the package ${program} brings it`
+    if (!(await has(program))) return `needs ${program} (Debian: apt-get install ${program})`
   return false
 }
 
 await t.test(
   'the commands of the guide keep checkpoints, and compare them with the history',
-  { skip: await missing('curl', 'jq'), timeout: 120_000 },
+  { skip: await missing('curl', 'jq') },
   async (t) => {
     const service = await startService(t, { 'storage.type': 'embedded' })
     const cwd = service.directory

@@ -46,41 +46,33 @@ const withLedger =
     }
   }
 
-await t.test(
-  'service and store give the same files and manifests, and they verify',
-  { timeout: 240_000 },
-  async (t) => {
-    const { service, server, cli, path } = await exporting(t, 12, { 'storage.type': 'embedded' })
-    const data = ['--data', join(service.directory, 'data')]
-    let n = 0
-    for (const format of ['ndjson', 'csv', 'cloudevents', 'parquet'])
-      for (const options of optionsOf(format)) {
-        const names = [`served-${++n}`, `stored-${n}`] as const
-        const [one, other] = [path(names[0]), path(names[1])]
-        const ran = await cli('export', one, ...options)
-        t.match(ran, { exit: 0, err: /^Exported \d+ events/ }, options.join(' '))
-        const checkpoint = await server.ledger.checkpoint()
-        const load = withLedger(async () => checkpoint)
-        const stored = await rollcall(['events', 'export', other, ...options, ...data], {}, '', { load })
-        t.equal(stored.exit, 0, stored.err)
-        const files = (base: string) =>
-          readdirSync(t.testdirName)
-            .filter((name) => name === base || name.startsWith(`${base}-0`) || name.startsWith(`${base}.`))
-            .map((name) => {
-              const content = readFileSync(path(name)).toString('latin1')
-              return [name.slice(base.length), name.endsWith('.json') ? content.replaceAll(base, 'x') : content]
-            })
-        t.strictSame(files(names[1]), files(names[0]), options.join(' '))
-        t.ok(files(names[0]).length > 1)
-        const verified = await rollcall(['events', 'verify', one, '--vkey', VKEY])
-        t.match(
-          verified,
-          { exit: 0, err: '', out: /^verified \d+ events, size \d+, root \S{44}\n$/ },
-          options.join(' '),
-        )
-      }
-  },
-)
+await t.test('service and store give the same files and manifests, and they verify', async (t) => {
+  const { service, server, cli, path } = await exporting(t, 12, { 'storage.type': 'embedded' })
+  const data = ['--data', join(service.directory, 'data')]
+  let n = 0
+  for (const format of ['ndjson', 'csv', 'cloudevents', 'parquet'])
+    for (const options of optionsOf(format)) {
+      const names = [`served-${++n}`, `stored-${n}`] as const
+      const [one, other] = [path(names[0]), path(names[1])]
+      const ran = await cli('export', one, ...options)
+      t.match(ran, { exit: 0, err: /^Exported \d+ events/ }, options.join(' '))
+      const checkpoint = await server.ledger.checkpoint()
+      const load = withLedger(async () => checkpoint)
+      const stored = await rollcall(['events', 'export', other, ...options, ...data], {}, '', { load })
+      t.equal(stored.exit, 0, stored.err)
+      const files = (base: string) =>
+        readdirSync(t.testdirName)
+          .filter((name) => name === base || name.startsWith(`${base}-0`) || name.startsWith(`${base}.`))
+          .map((name) => {
+            const content = readFileSync(path(name)).toString('latin1')
+            return [name.slice(base.length), name.endsWith('.json') ? content.replaceAll(base, 'x') : content]
+          })
+      t.strictSame(files(names[1]), files(names[0]), options.join(' '))
+      t.ok(files(names[0]).length > 1)
+      const verified = await rollcall(['events', 'verify', one, '--vkey', VKEY])
+      t.match(verified, { exit: 0, err: '', out: /^verified \d+ events, size \d+, root \S{44}\n$/ }, options.join(' '))
+    }
+})
 
 await t.test('a broken connection is continued, and the file is the same', async (t) => {
   const { server, cli, path } = await exporting(t, 30)
@@ -94,7 +86,7 @@ await t.test('a broken connection is continued, and the file is the same', async
   }
 })
 
-await t.test('an interrupted export prints the command that continues it', { timeout: 240_000 }, async (t) => {
+await t.test('an interrupted export prints the command that continues it', async (t) => {
   const { service, server, cli, path } = await exporting(t, 30)
   const env = { ROLLCALL_ADDRESS: server.address, ROLLCALL_TOKEN: service.token }
   const forms = [
@@ -172,7 +164,7 @@ await t.test('export refuses wrong options, foreign checkpoints and existing fil
   t.match(await cli('verify', path('one')), { exit: 3, out: /one: wrong file hash/ })
 })
 
-await t.test('service and store prove their events by the ledger of the service', { timeout: 240_000 }, async (t) => {
+await t.test('service and store prove their events by the ledger of the service', async (t) => {
   const service = await startService(t, { 'storage.type': 'embedded' })
   for (let n = 0; n < 200; n++) await service.request('POST', `${N}/flags`, { key: `f${n}`, name: 'f' })
   const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }

@@ -291,7 +291,7 @@ const seeded = (t: Test): Random => {
   return randomOf(seed)
 }
 
-await t.test('1,000 random tamperings are found and named by both verifiers', { timeout: 400_000 }, async (t) => {
+await t.test('1,000 random tamperings are found and named by both verifiers', async (t) => {
   const random = seeded(t)
   const root = t.testdir()
   const wrong: string[] = []
@@ -337,7 +337,7 @@ const mutated = ({ below, of }: Random, bytes: Buffer): Buffer => {
   ])()
 }
 
-await t.test('both verifiers agree on mutated exports', { timeout: 1_200_000 }, async (t) => {
+await t.test('both verifiers agree on mutated exports', async (t) => {
   const random = seeded(t)
   const { below, of, chance } = random
   const root = t.testdir()

@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { startService } from '../start.ts'
 import { rollcall } from './service.ts'
 
-await t.test('the commands of the guide on the ledger run in their order', { timeout: 120_000 }, async (t) => {
+await t.test('the commands of the guide on the ledger run in their order', async (t) => {
   const service = await startService(t, { 'storage.type': 'embedded' })
   const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
   const data = join(service.directory, 'data')

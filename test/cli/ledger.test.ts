@@ -25,7 +25,7 @@ const changeMeta = async (file: string): Promise<void> => {
   database.close()
 }
 
-await t.test('the ledger is resumed, rebuilt and restarted on the command line', { timeout: 120_000 }, async (t) => {
+await t.test('the ledger is resumed, rebuilt and restarted on the command line', async (t) => {
   const service = await startService(t, { 'storage.type': 'embedded' })
   const data = join(service.directory, 'data')
   const sealed = await service.request<{ text: string; size: number }>('POST', '/audit/v1/ledger/checkpoint', {})
@@ -81,7 +81,7 @@ await t.test('the ledger is resumed, rebuilt and restarted on the command line',
   t.match(await status(), { state: 'ok', size: first.size + 1 })
 })
 
-await t.test('a changed signing key is followed from the old one to the new one', { timeout: 120_000 }, async (t) => {
+await t.test('a changed signing key is followed from the old one to the new one', async (t) => {
   const service = await startService(t, { 'storage.type': 'embedded' })
   const data = join(service.directory, 'data')
   const earlier = join(service.directory, 'earlier')

@@ -161,7 +161,7 @@ await t.test('a file with damaged bytes is read without an error, and damaged ro
 const python = promisify(execFile)
 const skip = await python('python3', ['-c', 'import pyarrow']).then(
   () => false as const,
-  () => 'python3 has no pyarrow',
+  () => 'needs pyarrow for python3 (pip install pyarrow)',
 )
 await t.test('pyarrow reads the same events', { skip }, async (t) => {
   const { out } = await madeExport(records, t.testdir(), { format: 'parquet' })

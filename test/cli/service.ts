@@ -110,7 +110,7 @@ export const rollcallProcess = async (
   input = '',
 ): Promise<Ran> => {
   const main = resolve(import.meta.dirname, '../../src/main.js')
-  const child = spawn(process.execPath, [main, ...args], { env: { ...BARE, ...env }, timeout: 60_000 })
+  const child = spawn(process.execPath, [main, ...args], { env: { ...BARE, ...env } })
   let [out, err] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk))
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (err += chunk))

@@ -195,7 +195,7 @@ const OUTPUTS: Readonly<Record<string, RegExp>> = {
 for (const [name, output] of Object.entries(OUTPUTS)) {
   const skip = await python('python3', ['-c', `import ${name === 'pandas' ? 'pandas, pyarrow' : name}`]).then(
     () => false as const,
-    () => `python3 has no ${name}`,
+    () => `needs ${name} for python3 (pip install ${name === 'pandas' ? 'pandas pyarrow' : name})`,
   )
   await t.test(`${name} runs the code of the guide`, { skip }, async (t) => {
     const cwd = await exportsOf(t)

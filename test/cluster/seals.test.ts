@@ -77,7 +77,7 @@ const rootsOf = async ({ request }: Serving) => {
 // Two minutes of kills: ROLLCALL_CRASH_ROUNDS=40.
 await t.test(
   'two instances that are killed while they seal serve checkpoints of one history only',
-  { skip, timeout: 600_000 },
+  { skip },
   async (t) => {
     const draw = draws(t)
     const all = new Set<string>()

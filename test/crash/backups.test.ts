@@ -5,7 +5,7 @@ import { newDirectory } from '../adapters/embedded/store.ts'
 import { rollcall } from '../cli/service.ts'
 import { draws } from '../draws.ts'
 import { startService } from '../start.ts'
-import { canTrace, leaveOut, rounds, startChild } from './rig.ts'
+import { canTrace, leaveOut, NO_STRACE, rounds, startChild } from './rig.ts'
 
 const main = resolve(import.meta.dirname, '../../src/main.js')
 
@@ -76,7 +76,7 @@ const stateOf = async (data: string) => {
 const namesIn = (directory: string): Promise<readonly string[]> => readdir(directory).catch(() => [])
 
 await t.test('a kill at any system call of a backup leaves a whole backup, or one that is refused', async (t) => {
-  if (!(await canTrace())) return leaveOut(t, 'strace does not work here')
+  if (!(await canTrace())) return leaveOut(t, NO_STRACE)
   const { data, directory: beside } = await stopped(t)
   const whole = join(beside, 'whole')
   const steps = await stepsOf(whole, OF_BACKUP, ['backup', whole, '--data', data, '--with-keys'])
@@ -95,7 +95,7 @@ await t.test('a kill at any system call of a backup leaves a whole backup, or on
 })
 
 await t.test('a kill at any system call of a restore leaves nothing that a service takes for whole', async (t) => {
-  if (!(await canTrace())) return leaveOut(t, 'strace does not work here')
+  if (!(await canTrace())) return leaveOut(t, NO_STRACE)
   const { data, directory } = await stopped(t)
   const backup = join(directory, 'backup')
   t.equal((await rollcall(['backup', backup, '--data', data, '--with-keys'])).exit, 0)

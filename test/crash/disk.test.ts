@@ -8,7 +8,7 @@ import { newDirectory } from '../adapters/embedded/store.ts'
 import { happened } from '../contracts/log.ts'
 import { serve, spoil } from '../stories/own-process.ts'
 import { eventually } from '../wait.ts'
-import { CHILD, canTrace, inspect, leaveOut, run, startChild } from './rig.ts'
+import { CHILD, canTrace, inspect, leaveOut, NO_STRACE, run, startChild } from './rig.ts'
 
 const TOKENS = '/auth/v1/tokens?pageSize=1'
 
@@ -23,7 +23,7 @@ const smallDisk = async (t: Test, directory: string): Promise<boolean> => {
 }
 
 void t.test('after a failed sync of the disk all appends are refused, and no acknowledged event is lost', async (t) => {
-  if (!(await canTrace())) return leaveOut(t, 'no strace here')
+  if (!(await canTrace())) return leaveOut(t, NO_STRACE)
   const directory = await newDirectory(t)
   const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=80+']
   const traced = ['-f', '-qq', '-o', '/dev/null', ...inject, process.execPath, CHILD, directory, '1']
@@ -42,7 +42,7 @@ void t.test('after a failed sync of the disk all appends are refused, and no ack
 })
 
 void t.test('each append is synced to the disk before it is acknowledged', async (t) => {
-  if (!(await canTrace())) return leaveOut(t, 'no strace here')
+  if (!(await canTrace())) return leaveOut(t, NO_STRACE)
   const directory = await newDirectory(t)
   const trace = join(directory, 'trace')
   const traced = ['-f', '-qq', '-o', trace, '-e', 'trace=fsync,fdatasync', process.execPath, CHILD, directory, '1']

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { draws } from '../draws.ts'
-import { type Call, CHILD, canTrace, inspect, rounds, startChild, startUntil } from './rig.ts'
+import { type Call, CHILD, canTrace, inspect, NO_STRACE, rounds, startChild, startUntil } from './rig.ts'
 
 /** Ranges of system calls: after these a writer has acknowledged events; before the others it has only opened files. */
 const writing = { 'fsync,fdatasync': [60, 260], pwrite64: [600, 2_600] } as const
@@ -42,7 +42,7 @@ void t.test('repeated kills lose no acknowledged event, and a rebuild gives the 
     for (const [id, at] of said) acked.set(id, at)
     await whole(`round ${round}, killed ${when}`)
   }
-  if (!traced) return t.comment('not killed while it opens: no strace here')
+  if (!traced) return t.comment(`not killed while it opens: ${NO_STRACE}`)
   for (let round = 1; round <= rounds(4); round++) {
     const { said, when } = await killed(round, opening)
     for (const [id, at] of said) acked.set(id, at)

@@ -24,6 +24,8 @@ export const has = (command: string): Promise<boolean> =>
     () => false,
   )
 
+/** Reason to skip a test without strace. */
+export const NO_STRACE = 'needs strace that may trace (Debian: apt-get install strace)'
 /** Whether strace works here. */
 export const canTrace = async (): Promise<boolean> =>
   (await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))

@@ -12,7 +12,7 @@ import { newDirectory } from '../adapters/embedded/store.ts'
 import { draws } from '../draws.ts'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
-import { canTrace, leaveOut, rounds, startChild } from './rig.ts'
+import { canTrace, leaveOut, NO_STRACE, rounds, startChild } from './rig.ts'
 
 const main = resolve(import.meta.dirname, '../../src/main.js')
 const LEDGER = '/audit/v1/ledger'
@@ -120,7 +120,7 @@ const recordIn = async (data: string): Promise<unknown> => {
 await t.test(
   'a kill at any system call on its files leaves a ledger that extends each served checkpoint',
   async (t) => {
-    if (!(await canTrace())) return leaveOut(t, 'strace does not work here')
+    if (!(await canTrace())) return leaveOut(t, NO_STRACE)
     const draw = draws(t)
     const all = Number(process.env['ROLLCALL_CRASH_ROUNDS'] ?? 0) >= MOST
     for (let round = 1; round <= rounds(5); round++) {

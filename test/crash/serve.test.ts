@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { eventually } from '../wait.ts'
-import { canTrace, leaveOut, run, startChild } from './rig.ts'
+import { canTrace, leaveOut, NO_STRACE, run, startChild } from './rig.ts'
 
 const main = resolve(import.meta.dirname, '../../src/main.js')
 const BIG = 'x'.repeat(900)
@@ -154,7 +154,7 @@ await t.test('a limit of the file size ends the process with 1, and a restart fi
 )
 
 await t.test('a failed sync ends the process with 1, and a restart finds all events', async (t) => {
-  if (!(await canTrace())) return leaveOut(t, 'no strace here')
+  if (!(await canTrace())) return leaveOut(t, NO_STRACE)
   const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=80+']
   await lost(t, ['strace', '-f', '-qq', '-o', '/dev/null', ...inject])
 })

@@ -6,7 +6,7 @@ import { A, body, flags } from './requests.ts'
 const served = await demo()
 t.teardown(() => served.app.close())
 
-void t.test('no input gets a 5xx', { timeout: 60_000 }, async (t) => {
+void t.test('no input gets a 5xx', async (t) => {
   const junk = fc.oneof(
     fc.string({ maxLength: 40 }),
     fc.constantFrom('%', '%00', '%2e%2e', '..', '//', '?', '#', '\0', '\ud800', '{"', '[[', '=', '&&', '__proto__'),

@@ -34,7 +34,7 @@ const startOn = async (t: Test, keys: readonly string[]) => {
 
 await t.test(
   '20,000 flags cost the same in one namespace as in ten',
-  { timeout: 300_000, ...(onCluster && { skip: 'seeds the embedded store' }) },
+  { ...(onCluster && { skip: 'seeds the embedded store' }) },
   async (t) => {
     const spread = await startOn(
       t,

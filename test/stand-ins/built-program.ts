@@ -6,16 +6,23 @@ import { join } from 'node:path'
 type CommandFailure = {
   readonly cmd?: string
   readonly code?: unknown
+  /** True if the command was killed at its time limit. */
+  readonly killed?: boolean
   readonly stdout?: string
   readonly stderr?: string
 }
 
-/** The failed command and the first line of its error; `go mod download -json` reports errors as JSON. */
+/**
+ * The failed command of a build with Go and the first line of its error; `go mod download -json` reports errors as
+ * JSON. Without Go: the Debian package of Go.
+ */
 export const failureOf = (error: unknown): string => {
-  const { cmd, code, stdout = '', stderr = '' } = error as CommandFailure
-  if (code === 'ENOENT') return 'there is no go on the path'
+  const { cmd, code, killed = false, stdout = '', stderr = '' } = error as CommandFailure
+  if (code === 'ENOENT') return 'there is no go on the path (Debian: apt-get install golang)'
   if (cmd === undefined) return String(error).split('\n', 1)[0]!
   const said = /"Error": "(.*)"/.exec(stdout)?.[1] ?? stderr.trim()
+  if (said === '')
+    return `${cmd} ${killed ? 'did not end within its time limit' : `failed with exit code ${String(code)}`}`
   return `${cmd} failed: ${said.split(/\n|\\n/, 1)[0]}`
 }
 

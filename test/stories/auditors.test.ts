@@ -15,7 +15,7 @@ await t.test('the guide has each question once, in order, with its criteria', as
   for (const question of questions) t.not(criteriaOf(question), '', question)
 })
 
-await t.test('the commands of the guide answer the questions of an auditor', { timeout: 200_000 }, async (t) => {
+await t.test('the commands of the guide answer the questions of an auditor', async (t) => {
   const audited = await answering(await makeHistory(t), t.testdir())
   await askAboutAccess(t, audited)
   await askAboutChanges(t, audited)

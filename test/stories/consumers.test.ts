@@ -98,11 +98,13 @@ const serversFile = async (directory: string): Promise<string> => {
 }
 
 const runsTypeScript = Boolean((process.features as { readonly typescript?: unknown }).typescript)
-const missing = runsTypeScript ? !(await has('python3')) && 'needs python3' : 'needs a Node.js that runs TypeScript'
+const missing = runsTypeScript
+  ? !(await has('python3')) && 'needs python3 (Debian: apt-get install python3)'
+  : 'needs a Node.js that runs TypeScript'
 
 await t.test(
   'the consumers of the guide count each event once through kills, a restart and a move',
-  { skip: missing, timeout: 600_000 },
+  { skip: missing },
   async (t) => {
     const draw = draws(t)
     const port = String(await freePort())

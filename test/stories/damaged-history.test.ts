@@ -19,7 +19,7 @@ const changeMeta = async (file: string, position: number): Promise<void> => {
   database.close()
 }
 
-await t.test('an event that was edited in the file of a stopped service is named', { timeout: 120_000 }, async (t) => {
+await t.test('an event that was edited in the file of a stopped service is named', async (t) => {
   const clock = virtualClock()
   const service = await startService(
     t,

@@ -10,7 +10,7 @@ import { openKeyFile } from '../../src/adapters/embedded/files/key-file.ts'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
 import { systemClock } from '../../src/clock.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
-import { has, leaveOut, run } from '../crash/rig.ts'
+import { has, leaveOut, NO_STRACE, run } from '../crash/rig.ts'
 import { eventually } from '../wait.ts'
 
 const main = resolve(import.meta.dirname, '../../src/main.js')
@@ -199,7 +199,7 @@ await t.test('a SIGTERM during the start closes everything and ends with 0', asy
 await t.test('the service also ends as process 1 of a container, even during its start', async (t) => {
   const inside = ['unshare', '-fp', '--mount-proc', '--kill-child']
   if (!((await has('unshare')) && (await run(inside[0]!, [...inside.slice(1), 'true']).then(Boolean, () => false))))
-    return leaveOut(t, 'making a namespace of processes is not allowed here')
+    return leaveOut(t, 'needs unshare that may create a namespace of processes (Debian: apt-get install util-linux)')
   for (const [directory, ready] of [
     [await newDirectory(t), true],
     [await history(t, 20_000), false],
@@ -229,7 +229,7 @@ await t.test('the service ends on request while it waits for a missing server', 
 
 await t.test('a store that does not answer delays the end by the grace period at most', async (t) => {
   if (!((await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))))
-    return leaveOut(t, 'no strace here')
+    return leaveOut(t, NO_STRACE)
   const directory = await newDirectory(t)
   const calls = join(directory, 'calls')
   const slow = ['strace', '-f', '-qq', '-o', calls, '-e', 'trace=ftruncate', '-e']

@@ -57,78 +57,74 @@ const foundIn = async (service: Started, texts: readonly Buffer[]): Promise<read
     place.startsWith('before') ? [] : texts.some((text) => bytes.includes(text)) ? [place] : [],
   )
 
-await t.test(
-  'after an erasure no data has personal texts or the keys, and every proof verifies',
-  { timeout: 240_000 },
-  async (t) => {
-    const { service, liar } = await everyWay(t, { 'log.level': 'DEBUG', 'server.trust_proxy': 'true' })
-    const { directory, request } = service
-    const people = Array.from({ length: PEOPLE }, (_, n) => personOf(n + 1))
-    for (const { claims, headers } of people) {
-      liar.lies = { claims }
-      const { token } = await logIn(service, OIDC, headers)
-      await request('POST', '/auth/v1/method/token', { name: 'made' }, { ...headers, ...bearer(token) })
-    }
-    const subjectOf = async ({ sub: identity }: Person) => {
-      const body = { method: 'METHOD_OIDC', identity }
-      const { json } = await request<SubjectsFound>('POST', '/audit/v1/subjects/find', body)
-      return json.subjects[0]!.subject
-    }
+await t.test('after an erasure no data has personal texts or the keys, and every proof verifies', async (t) => {
+  const { service, liar } = await everyWay(t, { 'log.level': 'DEBUG', 'server.trust_proxy': 'true' })
+  const { directory, request } = service
+  const people = Array.from({ length: PEOPLE }, (_, n) => personOf(n + 1))
+  for (const { claims, headers } of people) {
+    liar.lies = { claims }
+    const { token } = await logIn(service, OIDC, headers)
+    await request('POST', '/auth/v1/method/token', { name: 'made' }, { ...headers, ...bearer(token) })
+  }
+  const subjectOf = async ({ sub: identity }: Person) => {
+    const body = { method: 'METHOD_OIDC', identity }
+    const { json } = await request<SubjectsFound>('POST', '/audit/v1/subjects/find', body)
+    return json.subjects[0]!.subject
+  }
 
-    const env = () => ({ ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token })
-    const file = (name: string) => join(directory, `before-${name}`)
-    const cli = async (...args: readonly string[]) => {
-      const { exit, err, out } = await rollcall([...args], env())
-      t.equal(exit, 0, `${args.join(' ')}: ${err}`)
-      return out
-    }
-    const { vkey } = (await request<{ keys: { vkey: string }[] }>('GET', '/audit/v1/ledger')).json.keys[0]!
-    const position = (await cli('events', 'list', '--type', 'TokenIssued', '--order', 'desc', '-o', 'name')).split(
-      '\n',
-    )[0]!
-    await cli('checkpoint', '--seal', '--save', file('checkpoint'))
-    await cli('events', 'export', file('export'))
-    await cli('prove', position, '-o', file('proof'))
-    const opened = async () =>
-      (await request('GET', '/audit/v1/events?personal=open&limit=1000&type=TokenIssued,LoginCompleted')).text
+  const env = () => ({ ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token })
+  const file = (name: string) => join(directory, `before-${name}`)
+  const cli = async (...args: readonly string[]) => {
+    const { exit, err, out } = await rollcall([...args], env())
+    t.equal(exit, 0, `${args.join(' ')}: ${err}`)
+    return out
+  }
+  const { vkey } = (await request<{ keys: { vkey: string }[] }>('GET', '/audit/v1/ledger')).json.keys[0]!
+  const position = (await cli('events', 'list', '--type', 'TokenIssued', '--order', 'desc', '-o', 'name')).split(
+    '\n',
+  )[0]!
+  await cli('checkpoint', '--seal', '--save', file('checkpoint'))
+  await cli('events', 'export', file('export'))
+  await cli('prove', position, '-o', file('proof'))
+  const opened = async () =>
+    (await request('GET', '/audit/v1/events?personal=open&limit=1000&type=TokenIssued,LoginCompleted')).text
 
-    const [erased, kept] = [people.slice(0, PEOPLE / 2), people.slice(PEOPLE / 2)]
-    const wanted = (some: readonly Person[]) => some.flatMap(({ canaries }) => canaries)
-    const before = await opened()
-    for (const canary of wanted(people)) t.match(before, canary, 'the profile is readable before')
-    const keys = onCluster ? new Map<string, Buffer>() : await wrappedKeys(service)
-    const gone: string[] = []
-    for (const person of erased) {
-      const body = { subject: await subjectOf(person), reason: 'request of the person' }
-      const { json } = await request<SubjectErased>('POST', '/audit/v1/subjects/erase', body)
-      t.equal(json.keys.length, 2, 'the person and the session had a key')
-      gone.push(...json.keys)
-    }
+  const [erased, kept] = [people.slice(0, PEOPLE / 2), people.slice(PEOPLE / 2)]
+  const wanted = (some: readonly Person[]) => some.flatMap(({ canaries }) => canaries)
+  const before = await opened()
+  for (const canary of wanted(people)) t.match(before, canary, 'the profile is readable before')
+  const keys = onCluster ? new Map<string, Buffer>() : await wrappedKeys(service)
+  const gone: string[] = []
+  for (const person of erased) {
+    const body = { subject: await subjectOf(person), reason: 'request of the person' }
+    const { json } = await request<SubjectErased>('POST', '/audit/v1/subjects/erase', body)
+    t.equal(json.keys.length, 2, 'the person and the session had a key')
+    gone.push(...json.keys)
+  }
 
-    const after = await opened()
-    for (const canary of wanted(erased)) t.notMatch(after, canary)
-    for (const canary of wanted(kept)) t.match(after, canary)
-    const erasedFields = after.match(/"status":"erased"/g)?.length ?? 0
-    t.ok(erasedFields >= 5 * erased.length, `${erasedFields} fields are erased`)
-    for (const path of ['/metrics', '/auth/v1/tokens?limit=100', '/openapi.json'])
-      for (const canary of wanted(erased)) t.notMatch((await request('GET', path)).text, canary, path)
+  const after = await opened()
+  for (const canary of wanted(erased)) t.notMatch(after, canary)
+  for (const canary of wanted(kept)) t.match(after, canary)
+  const erasedFields = after.match(/"status":"erased"/g)?.length ?? 0
+  t.ok(erasedFields >= 5 * erased.length, `${erasedFields} fields are erased`)
+  for (const path of ['/metrics', '/auth/v1/tokens?limit=100', '/openapi.json'])
+    for (const canary of wanted(erased)) t.notMatch((await request('GET', path)).text, canary, path)
 
-    // What existed before the erasure stays valid.
-    await cli('events', 'verify', file('export'), '--vkey', vkey)
-    await cli('verify-proof', file('proof'), '--vkey', vkey)
-    await cli('checkpoint', '--seal', '--compare', file('checkpoint'))
-    for (const when of ['running', 'closed']) {
-      if (when === 'closed') await service.close()
-      const texts = wanted(people).flatMap(formsOf)
-      t.strictSame(await foundIn(service, texts), [], `no personal data in plain text, ${when}`)
-      if (onCluster) continue
-      const former = gone.map((subject) => keys.get(subject)!)
-      t.strictSame(await foundIn(service, former), [], `no key of an erased person, ${when}`)
-      const others = [...keys].flatMap(([subject, key]) => (gone.includes(subject) ? [] : [key]))
-      t.strictSame(await foundIn(service, others), ['data/subjects.sqlite'], 'a key that exists is found')
-    }
-    if (onCluster) return
-    const data = join(directory, 'data')
-    await cli('events', 'verify', '--data', data, '--checkpoint', file('checkpoint'), '--vkey', vkey)
-  },
-)
+  // What existed before the erasure stays valid.
+  await cli('events', 'verify', file('export'), '--vkey', vkey)
+  await cli('verify-proof', file('proof'), '--vkey', vkey)
+  await cli('checkpoint', '--seal', '--compare', file('checkpoint'))
+  for (const when of ['running', 'closed']) {
+    if (when === 'closed') await service.close()
+    const texts = wanted(people).flatMap(formsOf)
+    t.strictSame(await foundIn(service, texts), [], `no personal data in plain text, ${when}`)
+    if (onCluster) continue
+    const former = gone.map((subject) => keys.get(subject)!)
+    t.strictSame(await foundIn(service, former), [], `no key of an erased person, ${when}`)
+    const others = [...keys].flatMap(([subject, key]) => (gone.includes(subject) ? [] : [key]))
+    t.strictSame(await foundIn(service, others), ['data/subjects.sqlite'], 'a key that exists is found')
+  }
+  if (onCluster) return
+  const data = join(directory, 'data')
+  await cli('events', 'verify', '--data', data, '--checkpoint', file('checkpoint'), '--vkey', vkey)
+})

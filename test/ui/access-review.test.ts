@@ -60,7 +60,7 @@ const history = async (service: Started): Promise<readonly string[]> => {
   return at
 }
 
-await t.test('the page Access answers as the API does, now and in the past', { skip, timeout: 120_000 }, async (t) => {
+await t.test('the page Access answers as the API does, now and in the past', { skip }, async (t) => {
   const { service, ada } = await withSessions(t)
   await withNamespaces(service, 'shop', 'till')
   const moments = await history(service)

@@ -16,7 +16,7 @@ const executablePath = PLACES.find((place) => place !== undefined && existsSync(
 /** Reason to skip the tests of the web UI; false if Chromium is available. */
 export const skip = executablePath
   ? false
-  : 'no Chromium: install the package chromium-headless-shell or chromium, or set ROLLCALL_TEST_CHROMIUM'
+  : 'no Chromium (Debian: apt-get install chromium-headless-shell), and no ROLLCALL_TEST_CHROMIUM'
 
 /** Disabled features. Chromium uses only the last list, so it includes the relevant ones of Playwright's list. */
 const DISABLED = [

@@ -49,7 +49,7 @@ const picture = async (t: Test, screens: readonly Screen[], start: () => Promise
     )
 }
 
-await t.test('screenshots of every page', { skip, timeout: 900_000 }, async (t) => {
+await t.test('screenshots of every page', { skip }, async (t) => {
   if (wanted === '') await rm(out, { recursive: true, force: true })
   await mkdir(out, { recursive: true })
   await picture(t, ofEverything, () => withScreens(t, {}))
