@@ -1,11 +1,12 @@
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
 import { systemClock } from '../src/clock.ts'
+import { settingsOn } from '../test/cluster/named-servers.ts'
 import { writers } from './log-append.ts'
 import { newStore } from './log-store.ts'
 import { alternate, progress, told } from './measure.ts'
 import { eventStore, having } from './stack.ts'
 
-/** Of no deployment: a server that outlives the bench keeps what it appends, and no service reads it. */
+/** Category of the appended streams. Their prefix belongs to no deployment, so no service reads them. */
 const CATEGORY = 'bench'
 
 /** S1: the same appends to EventStoreDB and to the embedded log, in turns. */
@@ -13,7 +14,8 @@ export const run = () =>
   having('S1', eventStore, async ({ url, what }, owner) => {
     progress(`S1: appends on ${what}, beside the embedded log`)
     const failed = (job: string, error: unknown) => progress(`${job}: ${String(error)}`)
-    const log = await openEventStore(url, { clock: systemClock, categories: [CATEGORY], onError: failed })
+    const prefix = settingsOn({ eventstore: url }, owner)['eventstore.stream_prefix']!
+    const log = await openEventStore(url, { clock: systemClock, prefix, categories: [CATEGORY], onError: failed })
     owner.teardown(log.close)
     const embedded = await newStore()
     owner.teardown(embedded.done)

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
 import { systemClock } from '../src/clock.ts'
 import { enveloper } from '../src/commands/envelope.ts'
 import { executor } from '../src/commands/execute.ts'
 import { token as decider } from '../src/commands/token.ts'
+import { openLogOf } from '../test/cluster/named-servers.ts'
 import { AT_ONCE, asking, each, type Issued, issued, statuses, watching } from './asking.ts'
 import { median, progress, type Row, told } from './measure.ts'
 import { offFirstCore, type Server } from './processes.ts'
@@ -54,8 +54,8 @@ const oneByOne = async (servers: readonly Server[], tokens: readonly Issued[], w
 }
 
 /** Writes revocations as an instance would, without being one. */
-const writing = async (url: string) => {
-  const log = await openEventStore(url, { clock: systemClock, categories: [decider.category], onError: () => {} })
+const writing = async (settings: Stack['settings']) => {
+  const log = await openLogOf(settings, [decider.category])
   const unsealed = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
   const { execute } = executor(
     log,
@@ -73,7 +73,7 @@ const writing = async (url: string) => {
 const arriving = async (
   servers: readonly Server[],
   tokens: readonly Issued[],
-  url: string,
+  settings: Stack['settings'],
   what: string,
 ): Promise<Row> => {
   const all = servers.map(asking)
@@ -82,7 +82,7 @@ const arriving = async (
   // A token is asked about at its stream once, at its first use.
   for (const asked of all)
     if ((await honoured(asked, lookedAt)) < lookedAt.length) throw new Error('a token that should live is refused')
-  const { revoke, close } = await writing(url)
+  const { revoke, close } = await writing(settings)
   const before = await spent(servers)
   const late: Promise<number>[] = []
   const { bad, looks, done } = await watching(all, servers[0]!.tokens[0]!, async () => {
@@ -122,7 +122,7 @@ const measured = ({ settings, what }: Stack): Promise<readonly Row[]> =>
     }
     const single = said(await oneByOne([one, other], await of('one by one'), what))
     const three = [one, other, await start(`--token=${token}`)]
-    const arrived = said(await arriving(three, await of('arriving'), settings['eventstore.url']!, what))
+    const arrived = said(await arriving(three, await of('arriving'), settings, what))
     asked.end()
     return [single, arrived]
   })

@@ -3,6 +3,7 @@ import { MongoClient } from 'mongodb'
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
 import { systemClock } from '../src/clock.ts'
 import { type Found, type Owner, ownMongo, ownRedis, STAND_IN_BULK } from '../test/adapters/servers.ts'
+import { settingsOn } from '../test/cluster/named-servers.ts'
 import { progress, type Row } from './measure.ts'
 import { type Server, startBeside, startServer } from './processes.ts'
 
@@ -23,13 +24,10 @@ type Kind = {
   ) => Promise<Pick<Found, 'skip'> & { readonly server?: { readonly url: string } | undefined }>
 }
 
-const knockMongo = async (
-  url: string,
-  work = (client: MongoClient): Promise<unknown> => client.db().command({ ping: 1 }),
-) => {
+const knockMongo = async (url: string) => {
   const client = new MongoClient(url, { serverSelectionTimeoutMS: ANSWER_MS })
   try {
-    await work(client)
+    await client.db().command({ ping: 1 })
   } finally {
     await client.close()
   }
@@ -104,7 +102,10 @@ const engine =
 
 export const eventStore = engine('eventstore')
 
-/** Settings of the instances of one deployment on the three servers, on a database of its own; what the servers are. */
+/**
+ * Settings of the instances of one deployment on the three servers, with prefixes and a database of its own; what the
+ * servers are.
+ */
 export type Stack = { readonly settings: Readonly<Record<string, string>>; readonly what: string }
 
 export const stack = async (owner: Owner): Promise<Had<Stack>> => {
@@ -112,16 +113,10 @@ export const stack = async (owner: Owner): Promise<Had<Stack>> => {
   if (!events.got || !mongo.got || !redis.got) {
     return { skip: [events, mongo, redis].flatMap(({ skip }) => (skip === false ? [] : [skip])).join('; ') }
   }
-  const database = `bench_${process.pid}_${Date.now()}`
-  const { url } = mongo.got
-  owner.teardown(() => knockMongo(url, (client) => client.db(database).dropDatabase()))
   const settings = {
     'storage.type': 'cluster',
-    'eventstore.url': events.got.url,
-    'mongodb.url': url,
-    'mongodb.database': database,
+    ...settingsOn({ eventstore: events.got.url, mongodb: mongo.got.url, redis: redis.got.url }, owner),
     ...(process.env[kinds.mongodb.variable] === undefined && { 'mongodb.bulk_size': String(STAND_IN_BULK) }),
-    'redis.url': redis.got.url,
   }
   return { got: { settings, what: [events, mongo, redis].map(({ got }) => got.what).join(', ') }, skip: false }
 }

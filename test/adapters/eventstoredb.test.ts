@@ -1,6 +1,7 @@
 import t from 'tap'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { systemClock } from '../../src/clock.ts'
+import { settingsOn } from '../cluster/named-servers.ts'
 import { logContract } from '../contracts/log.ts'
 import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 
@@ -22,5 +23,8 @@ if (real === undefined)
   )
 else
   void t.test('a real EventStoreDB server passes the shared tests of every event log', async (t) =>
-    logContract(t, async () => ({ open: () => openEventStore(real, { clock: systemClock, categories, onError }) })),
+    logContract(t, async (t) => {
+      const prefix = settingsOn({ eventstore: real }, t)['eventstore.stream_prefix']!
+      return { open: () => openEventStore(real, { clock: systemClock, prefix, categories, onError }) }
+    }),
   )

@@ -6,7 +6,7 @@ import type { SealedRecord } from '../../src/ledger/ledger-store.ts'
 import { newSigningKey, pemOf } from '../../src/ledger/signing-keys.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { rollcall } from '../cli/service.ts'
-import { clusterOf } from '../cluster/own.ts'
+import { clusterOf, writeConfig } from '../cluster/own.ts'
 import { memoryKeys } from '../ledger/memory-keys.ts'
 import { memoryContent, memoryLedgerStore } from '../ledger/memory-store.ts'
 import { type Started, startService } from '../start.ts'
@@ -104,16 +104,6 @@ await t.test('a migration of a ledger needs the signing key, and refuses a targe
   await chmod(file, 0o600)
   t.match(await migrating(from, to, ...key), { exit: 0, err: /Remove .*key\.pem before/ })
 })
-
-/** Writes the settings of servers to a file of configuration. */
-const writeConfig = async (config: string, settings: Readonly<Record<string, string>>): Promise<void> => {
-  const sections: Record<string, Record<string, string | number>> = {}
-  for (const [name, value] of Object.entries(settings)) {
-    const [section, key] = name.split('.') as [string, string]
-    sections[section] = { ...sections[section], [key]: /^\d+$/.test(value) ? Number(value) : value }
-  }
-  await writeFile(config, JSON.stringify(sections))
-}
 
 await t.test('a migration to servers and back continues the ledger', async (t) => {
   const moved = await newDirectory(t)

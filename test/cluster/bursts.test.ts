@@ -1,11 +1,11 @@
 import t from 'tap'
-import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { systemClock } from '../../src/clock.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
 import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
+import { openLogOf, type Settings } from './named-servers.ts'
 import { type Bearer, becomes, issue, known, revoke, use } from './revoking.ts'
 import { startStack } from './stack.ts'
 import { walking } from './walking.ts'
@@ -32,8 +32,8 @@ const reads = async (service: Started) => {
 }
 
 /** Writes revocations like another instance. */
-const elsewhere = async (url: string) => {
-  const log = await openEventStore(url, { clock: systemClock, categories: [token.category], onError: () => {} })
+const elsewhere = async (settings: Settings) => {
+  const log = await openLogOf(settings, [token.category])
   const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
   const { execute } = executor(
     log,
@@ -98,7 +98,7 @@ await t.test('many requests sent to one instance take effect on another one', { 
     const ending = issued.slice(200, 1_400)
     const last = ending.at(-1)!
     for (const service of [a, b]) t.equal(await use(service, last.bearer), 200)
-    const others = await elsewhere(stack!.settings['eventstore.url']!)
+    const others = await elsewhere(stack!.settings)
     t.teardown(others.close)
     const over = new AbortController()
     const unready: string[] = []

@@ -11,7 +11,7 @@ const { stack, skip } = await startStack(t)
 const REVOKE = '/auth/v1/tokens/revoke'
 
 await t.test('tokens that were created on any instance are listed and revoked', { skip }, async (t) => {
-  const { link, url } = await linkTo(t, stack!.mongo.url)
+  const { link, url } = await linkTo(t, stack!.settings['mongodb.url']!)
   const a = await startService(t, { ...stack!.settings, 'mongodb.url': url }, { clock: walkingClock(t) })
   const b = await startService(t, stack!.settings, { clock: walkingClock(t) })
 

@@ -9,6 +9,10 @@ import { eventually } from '../wait.ts'
 import { FLAGS, linesOf, names, onStack, own, ready, refusedStart, written } from './restoring.ts'
 import { type Bearer, issue, known, revoke } from './revoking.ts'
 import { type Stack, startStack } from './stack.ts'
+
+type Controlled = Stack<'eventstore' | 'mongodb' | 'redis'>
+const needs = { eventstore: 'restores copies', mongodb: 'restores copies', redis: 'restores copies' }
+
 import { walkingClock } from './walking.ts'
 
 /** Acknowledged data: active and revoked tokens, flags, logins. */
@@ -26,7 +30,7 @@ const issued = async (service: Started, count: number) => {
 }
 
 /** Deployment after a run, the data acknowledged before and after its older copies, and copies of all stores. */
-const ran = async (t: Test, stack: Stack) => {
+const ran = async (t: Test, stack: Controlled) => {
   const keys = join(await newDirectory(t), 'keys')
   const settings = { ...stack.settings, 'keys.file': keys, 'rate_limit.enabled': 'false' }
   // The provider uses the system clock.
@@ -42,13 +46,13 @@ const ran = async (t: Test, stack: Stack) => {
     const revoked = toRevoke.map(({ bearer }) => bearer)
     return { tokens: tokens.map(({ bearer }) => bearer), revoked, flags: [sub], person: authentication.id }
   }
-  const redis = new Redis(stack.redis.url)
+  const redis = new Redis(stack.settings['redis.url']!)
   t.teardown(() => redis.disconnect())
   const copyOf = async () => {
     const events = stack.eventstore.copy()
     // A backup of a running service is made in steps, so later copies contain a little more.
     const between = await issued(service, 3)
-    const mongo = await stack.mongo.copy()
+    const mongo = await stack.mongodb.copy()
     await redis.save()
     await copyFile(keys, `${keys}.copy`)
     return { events, between: between.map(({ bearer }) => bearer), mongo, redis: await stack.redis.copy() }
@@ -61,7 +65,7 @@ const ran = async (t: Test, stack: Stack) => {
   await service.close()
   const current = {
     events: stack.eventstore.copy(),
-    mongo: await stack.mongo.copy(),
+    mongo: await stack.mongodb.copy(),
     redis: await stack.redis.copy(),
   }
   redis.disconnect()
@@ -117,13 +121,13 @@ const nameOf = (one: Case) =>
     .concat(one.accepted ? ['accepted'] : [])
     .join(', ') || 'nothing'
 
-const putBack = async (stack: Stack, own: Deployment, other: Deployment, one: Case) => {
+const putBack = async (stack: Controlled, own: Deployment, other: Deployment, one: Case) => {
   const from = (server: (typeof servers)[number]) => {
     const copy = one[server]
     return copy === undefined ? own.current : copy === 'older' ? own.older : copy === 'lost' ? undefined : other.current
   }
   await stack.eventstore.restore(from('EventStoreDB')?.events)
-  await stack.mongo.restore(from('MongoDB')?.mongo)
+  await stack.mongodb.restore(from('MongoDB')?.mongo)
   await stack.redis.restore(from('Redis')?.redis)
   await copyFile(one['key file'] === 'another’s' ? `${other.keys}.copy` : `${own.keys}.copy`, own.keys)
   if (one['key file'] === 'lost') await rm(own.keys)
@@ -176,7 +180,7 @@ const counted = async (t: Test, service: Started, { before, after, older }: Depl
 await onStack(
   'a start after each store is restored from a copy',
   async (t, stack) => {
-    const { stack: foreign } = await startStack(t)
+    const { stack: foreign } = await startStack(t, { needs })
     const [deployment, other] = [await ran(t, stack), await ran(t, foreign!)]
     for (const one of cases)
       await t.test(nameOf(one), async (t) => {
@@ -205,7 +209,7 @@ await onStack(
         t.equal(await taken(service, [made.bearer]), 0, 'it goes on')
       })
   },
-  280_000,
+  { needs, timeout: 280_000 },
 )
 
 await t.test('the guide lists exactly the restore drills of this test', async (t) => {

@@ -1,10 +1,11 @@
 import type { Test } from 'tap'
+import type { Server } from '../adapters/servers.ts'
 import { clusterStandIn } from '../auth/stand-ins/cluster.ts'
 import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
 import { clusterSettings, oidcSettings, PUBLIC } from '../http/people.ts'
 import { linkTo, type Mode, type Proxy } from '../stand-ins/proxy.ts'
 import { startService } from '../start.ts'
-import { type Stack, startStack } from './stack.ts'
+import { type Controls, startStack } from './stack.ts'
 import { walkingClock } from './walking.ts'
 
 export const backends = ['eventstore', 'mongodb', 'redis', 'provider', 'orchestrator'] as const
@@ -20,10 +21,20 @@ export type Fault = {
 const onLink = (link: Proxy, ...modes: readonly Mode[]): readonly Fault[] =>
   modes.map((mode) => ({ name: mode, begin: () => link.set(mode), end: () => link.set('pass') }))
 
-const onProcess = (server: Stack['mongo']): readonly Fault[] => [
-  { name: 'SIGKILL', begin: server.kill, end: server.start },
-  { name: 'SIGSTOP', begin: async () => server.freeze(), end: async () => server.thaw() },
-]
+const onProcess = (server: Server | null): readonly Fault[] =>
+  server
+    ? [
+        { name: 'SIGKILL', begin: server.kill, end: server.start },
+        { name: 'SIGSTOP', begin: async () => server.freeze(), end: async () => server.thaw() },
+      ]
+    : []
+const onStandIn = (control: Controls['eventstore'] | null): readonly Fault[] =>
+  control
+    ? [
+        { name: 'SIGKILL', begin: async () => control.kill(), end: control.restart },
+        { name: 'hang', begin: async () => control.hang(true), end: async () => control.hang(false) },
+      ]
+    : []
 
 /**
  * Starts two instances on the same servers with all faults: `a` uses a proxy per server, `b` the servers directly.
@@ -36,7 +47,10 @@ export const startFaulty = async (t: Test) => {
   const clock = walkingClock(t, new Date().toISOString())
   const [liar, orchestrator] = [await lyingProvider(t), await clusterStandIn(t)]
   const events = await linkTo(t, stack.settings['eventstore.url']!)
-  const [mongo, redis] = [await linkTo(t, stack.mongo.url), await linkTo(t, stack.redis.url)]
+  const [mongo, redis] = [
+    await linkTo(t, stack.settings['mongodb.url']!),
+    await linkTo(t, stack.settings['redis.url']!),
+  ]
   const [provider, api] = [await linkTo(t, liar.url), await linkTo(t, orchestrator.url)]
   const { url: issuer } = provider
   liar.lies = {
@@ -56,12 +70,8 @@ export const startFaulty = async (t: Test) => {
   }
   const a = await startService(t, settingsOfA, { clock })
   const faults: Readonly<Record<Backend, readonly Fault[]>> = {
-    eventstore: [
-      { name: 'SIGKILL', begin: async () => stack.eventstore.kill(), end: stack.eventstore.restart },
-      { name: 'hang', begin: async () => stack.eventstore.hang(true), end: async () => stack.eventstore.hang(false) },
-      ...onLink(events.link, 'blackhole', 'reset', 'garbage'),
-    ],
-    mongodb: [...onProcess(stack.mongo), ...onLink(mongo.link, 'blackhole', 'reset', 'garbage')],
+    eventstore: [...onStandIn(stack.eventstore), ...onLink(events.link, 'blackhole', 'reset', 'garbage')],
+    mongodb: [...onProcess(stack.mongodb), ...onLink(mongo.link, 'blackhole', 'reset', 'garbage')],
     redis: [...onProcess(stack.redis), ...onLink(redis.link, 'blackhole', 'reset', 'garbage')],
     provider: onLink(provider.link, 'refuse', 'blackhole', 'reset', 'garbage'),
     orchestrator: onLink(api.link, 'refuse', 'blackhole', 'reset', 'garbage'),

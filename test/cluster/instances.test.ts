@@ -4,7 +4,7 @@ import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { issue, revoke } from './revoking.ts'
-import { startStack } from './stack.ts'
+import { controlling, startStack } from './stack.ts'
 import { walking } from './walking.ts'
 
 const { stack, skip } = await startStack(t)
@@ -100,50 +100,61 @@ await t.test('two instances run on the same servers', { skip }, async (t) => {
     t.equal(json.totalCount, 1)
   })
 
-  await t.test('without Redis all requests succeed and nothing is lost', async (t) => {
-    await stack!.redis.kill()
+  const withoutRedis = 'without Redis all requests succeed and nothing is lost'
+  await controlling(t, stack!, { redis: 'ends and restarts it' }, withoutRedis, async (t, { redis }) => {
+    await redis.kill()
     const { bearer } = await issue(a)
     t.equal(await self(b, bearer), 200)
     const ready = await walking(clocks, () => a.request('GET', '/readyz?verbose'))
     t.equal(ready.status, 200)
     t.match(ready.text, /"queue","status":"degraded"/)
-    await stack!.redis.start()
+    await redis.start()
   })
 
-  await timed('without MongoDB cached tokens and commands work, and the views catch up afterwards', async (t) => {
-    const before = await issue(a)
-    const ask = () => b.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, before.bearer)
-    t.equal((await ask()).status, 200)
-    const events = '/audit/v1/events?limit=30&format=ndjson'
-    t.match((await a.request('GET', `${events}&personal=open`)).text, /"\/meta\/ip":\{"status":"open"/)
-    await stack!.mongo.kill()
-    t.equal((await ask()).status, 200)
-    const flag = await a.request('POST', '/api/v1/namespaces/default/segments', { key: 's', name: 'S' })
-    t.equal(flag.status, 200, flag.text)
-    t.match((await a.request('GET', '/readyz?verbose')).text, /"views","status":"degraded"/)
-    t.equal((await a.request('GET', '/auth/v1/tokens')).status, 503, 'what only the views know is refused')
-    t.equal((await a.request('GET', events)).status, 200)
-    t.equal((await a.request('GET', '/audit/v1/events?type=Segment*')).status, 503, 'a filter needs the index')
-    t.equal((await a.request('GET', '/audit/v1/ledger/checkpoint')).status, 200)
-    const opened = (search: string) => a.request<Problem>('GET', `/audit/v1/events?personal=open&${search}`)
-    await eventually(async () => (await opened('limit=30&format=ndjson')).status !== 200, 'the end of the cached keys')
-    for (const search of ['limit=30', 'limit=30&format=ndjson', 'afterIndex=-1&format=sse'])
-      t.match(await opened(search), { status: 503, json: { details: [{ value: { reason: 'backend_unavailable' } }] } })
-    await stack!.mongo.start()
-    await eventually(async () => (await a.request('GET', '/auth/v1/tokens')).status === 200, 'a list once it is back')
+  const withoutMongo = 'without MongoDB cached tokens and commands work, and the views catch up afterwards'
+  await controlling(t, stack!, { mongodb: 'ends and restarts it' }, withoutMongo, async (t, { mongodb }) => {
+    await walking(clocks, async () => {
+      const before = await issue(a)
+      const ask = () => b.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, before.bearer)
+      t.equal((await ask()).status, 200)
+      const events = '/audit/v1/events?limit=30&format=ndjson'
+      t.match((await a.request('GET', `${events}&personal=open`)).text, /"\/meta\/ip":\{"status":"open"/)
+      await mongodb.kill()
+      t.equal((await ask()).status, 200)
+      const flag = await a.request('POST', '/api/v1/namespaces/default/segments', { key: 's', name: 'S' })
+      t.equal(flag.status, 200, flag.text)
+      t.match((await a.request('GET', '/readyz?verbose')).text, /"views","status":"degraded"/)
+      t.equal((await a.request('GET', '/auth/v1/tokens')).status, 503, 'what only the views know is refused')
+      t.equal((await a.request('GET', events)).status, 200)
+      t.equal((await a.request('GET', '/audit/v1/events?type=Segment*')).status, 503, 'a filter needs the index')
+      t.equal((await a.request('GET', '/audit/v1/ledger/checkpoint')).status, 200)
+      const opened = (search: string) => a.request<Problem>('GET', `/audit/v1/events?personal=open&${search}`)
+      await eventually(
+        async () => (await opened('limit=30&format=ndjson')).status !== 200,
+        'the end of the cached keys',
+      )
+      for (const search of ['limit=30', 'limit=30&format=ndjson', 'afterIndex=-1&format=sse'])
+        t.match(await opened(search), {
+          status: 503,
+          json: { details: [{ value: { reason: 'backend_unavailable' } }] },
+        })
+      await mongodb.start()
+      await eventually(async () => (await a.request('GET', '/auth/v1/tokens')).status === 200, 'a list once it is back')
+    })
   })
 
-  await t.test('without the event store requests get 503 and never outdated data, until it is back', async (t) => {
+  const withoutLog = 'without the event store requests get 503 and never outdated data, until it is back'
+  await controlling(t, stack!, { eventstore: 'ends and restarts it' }, withoutLog, async (t, { eventstore }) => {
     const { bearer } = await issue(a)
     const evaluate = () => a.request<Problem>('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, bearer)
     t.equal((await evaluate()).status, 200)
-    stack!.eventstore.kill()
+    eventstore.kill()
     await clocks[0].advance(LEASE + 1)
     t.match(await evaluate(), { status: 503, json: { details: [{ value: { reason: 'auth_stale' } }] } })
     await walking(clocks, async () => {
       t.equal((await a.request('GET', '/readyz')).status, 503)
       t.equal((await a.request('GET', '/livez')).status, 200)
-      await stack!.eventstore.restart()
+      await eventstore.restart()
       await eventually(async () => (await evaluate()).status === 200, 'an answer once it is back')
     })
     const spells = (await a.logged())

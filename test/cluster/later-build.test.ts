@@ -1,9 +1,8 @@
 import t from 'tap'
-import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
-import { systemClock } from '../../src/clock.ts'
 import { collect } from '../contracts/log.ts'
 import { eventually } from '../wait.ts'
 import { becomes, isOfReach, issue, known, later, present, type Serving, serve } from './builds.ts'
+import { openLogOf } from './named-servers.ts'
 import { startStack } from './stack.ts'
 
 /**
@@ -36,11 +35,7 @@ await t.test(
   { skip },
   async (t) => {
     const main = await later(t, changes)
-    const log = await openEventStore(stack!.settings['eventstore.url']!, {
-      clock: systemClock,
-      categories: ['token'],
-      onError: () => {},
-    })
+    const log = await openLogOf(stack!.settings)
     t.teardown(() => log.close())
     /** Creates and ends a token; returns the wire name of its end. */
     const ended = async (service: Serving) => {

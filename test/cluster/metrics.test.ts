@@ -2,7 +2,7 @@ import t from 'tap'
 import { linkTo } from '../stand-ins/proxy.ts'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
-import { startStack } from './stack.ts'
+import { controlling, startStack } from './stack.ts'
 import { walkingClock } from './walking.ts'
 
 const { stack, skip } = await startStack(t)
@@ -41,12 +41,13 @@ await t.test('the metrics show the state of the servers', { skip }, async (t) =>
     )
   })
 
-  await t.test('a write that lost a race counts as refused, not as failed', async (t) => {
+  const raced = 'a write that lost a race counts as refused, not as failed'
+  await controlling(t, stack!, { eventstore: 'delays an append' }, raced, async (t, { eventstore }) => {
     const flag = '/api/v1/namespaces/default/flags/raced'
     await a.request('POST', '/api/v1/namespaces/default/flags', { key: 'raced', name: 'R' })
     const refused = () => read(a, calls('log', 'eventstoredb', 'append', 'refused'))
     const before = await refused()
-    stack!.eventstore.overtake(/flag-/, () => b.request('PUT', flag, { name: 'of the other' }))
+    eventstore.overtake(/flag-/, () => b.request('PUT', flag, { name: 'of the other' }))
     t.equal((await a.request('PUT', flag, { name: 'late' })).status, 200)
     t.equal((await refused()) - before, 1)
     t.equal(await read(a, calls('log', 'eventstoredb', 'append', 'failed')), 0)
@@ -77,13 +78,14 @@ await t.test('the metrics show the state of the servers', { skip }, async (t) =>
     await proven(b)
   })
 
-  await t.test('the metrics show a restart of the event store', async (t) => {
+  const restarted = 'the metrics show a restart of the event store'
+  await controlling(t, stack!, { eventstore: 'ends and restarts it' }, restarted, async (t, { eventstore }) => {
     const failed = calls('log', 'eventstoredb', 'head', 'failed')
     const [before, subscriptions] = [await read(a, failed), await read(a, 'log_restarts_total{what="subscription"}')]
-    stack!.eventstore.kill()
+    eventstore.kill()
     await eventually(async () => (await read(a, 'freshness_age_seconds')) > 2, 'an old proof')
     await eventually(async () => (await read(a, failed)) > before, 'a call that failed')
-    await stack!.eventstore.restart()
+    await eventstore.restart()
     const anew = async () => (await read(a, 'log_restarts_total{what="subscription"}')) > subscriptions
     t.ok(await eventually(anew, 'a new subscription'))
     await proven(a)

@@ -6,7 +6,7 @@ import { walkingClock } from './walking.ts'
 
 type Line = Readonly<Record<string, unknown>>
 
-const { stack, skip } = await startStack(t)
+const { stack, skip } = await startStack(t, { needs: { redis: 'ends and restarts it' } })
 
 /** Log lines about Redis, and all other lines above INFO except those about other late servers. */
 const told = async (service: Started) => {

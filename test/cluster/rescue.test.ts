@@ -1,35 +1,24 @@
-import { writeFile } from 'node:fs/promises'
 import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
-import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
-import { systemClock } from '../../src/clock.ts'
+import t, { type Test } from 'tap'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { rollcall } from '../cli/service.ts'
 import { collect } from '../contracts/log.ts'
 import { type Started, startService } from '../start.ts'
-import { startStack } from './stack.ts'
+import { openLogOf } from './named-servers.ts'
+import { writeConfig } from './own.ts'
+import { controlling, startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t)
 
-/** Writes a configuration file. */
-const configFile = async (settings: Readonly<Record<string, string>>, directory: string): Promise<string> => {
-  const tree: Record<string, Record<string, string | number>> = {}
-  for (const [key, value] of Object.entries(settings)) {
-    const [group, name] = key.split('.') as [string, string]
-    tree[group] = { ...tree[group], [name]: /^\d+$/.test(value) ? Number(value) : value }
-  }
-  const path = join(directory, 'rollcall.yml')
-  await writeFile(path, JSON.stringify(tree))
-  return path
-}
 const worksAt = async (service: Started, token: string): Promise<number> =>
   (await service.request('GET', '/api/v1/namespaces/default/flags', undefined, { authorization: `Bearer ${token}` }))
     .status
 
 await t.test('token create works on servers, with and without a running service', { skip }, async (t) => {
   const directory = await newDirectory(t)
-  const file = await configFile(stack!.settings, directory)
+  const file = join(directory, 'rollcall.yml')
+  await writeConfig(file, stack!.settings)
   const create = (name: string, ...more: readonly string[]) =>
     rollcall(['token', 'create', name, '--config', file, '--expires', '1h', ...more])
   const service = await startService(t, stack!.settings)
@@ -49,11 +38,7 @@ await t.test('token create works on servers, with and without a running service'
   })
   t.match(json, { full: true, grants: [{ namespaceKey: '*', role: 'admin', rights: ['*'] }] })
 
-  const log = await openEventStore(stack!.settings['eventstore.url']!, {
-    clock: systemClock,
-    categories: ['token'],
-    onError: () => {},
-  })
+  const log = await openLogOf(stack!.settings)
   const [event] = await collect(log.read(`token-${issued.authentication.id}`))
   await log.close()
   t.match(JSON.parse(event!.meta), {
@@ -62,11 +47,19 @@ await t.test('token create works on servers, with and without a running service'
   })
 
   await service.close()
-  await stack!.redis.kill()
-  const down = await create('down', '--reason', 'nothing runs', '--namespace', 'default')
-  t.equal(down.exit, 0, down.err)
-  await stack!.redis.start()
+  const made: string[] = []
+  const createDown = async (t: Test) => {
+    const down = await create('down', '--reason', 'nothing runs', '--namespace', 'default')
+    t.equal(down.exit, 0, down.err)
+    made.push(down.out.trim())
+  }
+  await createDown(t)
+  const withoutRedis = 'token create works while Redis is down'
+  await controlling(t, stack!, { redis: 'ends and restarts it' }, withoutRedis, async (t, { redis }) => {
+    await redis.kill()
+    await createDown(t)
+    await redis.start()
+  })
   const again = await startService(t, stack!.settings)
-  t.equal(await worksAt(again, down.out.trim()), 200)
-  t.equal(await worksAt(again, issued.clientToken), 200)
+  for (const token of [...made, issued.clientToken]) t.equal(await worksAt(again, token), 200)
 })

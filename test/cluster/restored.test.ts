@@ -5,7 +5,10 @@ import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { FLAGS, lines, names, onStack, own, ready, refusedStart, written } from './restoring.ts'
 import { type Bearer, becomes, issue, revoke, startTwo as startStill, use } from './revoking.ts'
-import { type Stack, startStack } from './stack.ts'
+import { type Controls, type Stack, startStack } from './stack.ts'
+
+type Copy = ReturnType<Controls['eventstore']['copy']>
+
 import { walkingClock } from './walking.ts'
 
 /** Servers return with other data: under running instances, and between a stop and a start. */
@@ -13,7 +16,9 @@ const ended = async (service: Started) => (await service.logged()).includes('"ms
 /** Waits until the service has ended by itself. */
 const ends = (service: Started) => eventually(() => ended(service), 'the end of a service')
 /** Starts two instances with running clocks. */
-const startTwo = (t: Test, stack: Stack) => startStill(t, stack, { clocks: { a: walkingClock(t), b: walkingClock(t) } })
+const needs = { eventstore: 'restores copies' }
+const startTwo = (t: Test, stack: Pick<Stack, 'settings'>) =>
+  startStill(t, stack, { clocks: { a: walkingClock(t), b: walkingClock(t) } })
 const gone = async (service: Started, bearer: Bearer) => use(service, bearer).catch(() => 'ended' as const)
 const rename = async (service: Started, name: string) =>
   (await service.request('PUT', `${FLAGS}/f`, { key: 'f', name, type: 'BOOLEAN_FLAG_TYPE', enabled: true })).status
@@ -60,6 +65,7 @@ await onStack(
     t.equal(await rename(b, 'four'), 200)
     t.strictSame(await names(b), ['four'])
   },
+  { needs },
 )
 
 /** Writes to both until they have ended; returns the number of acknowledged new commands. */
@@ -91,45 +97,53 @@ const before = (count: number) =>
   }))
 
 for (const [what, other] of [
-  ['an older copy', (copy: ReturnType<Stack['eventstore']['copy']>) => copy],
-  ['another, longer history', (copy: ReturnType<Stack['eventstore']['copy']>) => [...before(500), ...copy]],
+  ['an older copy', (copy: Copy) => copy],
+  ['another, longer history', (copy: Copy) => [...before(500), ...copy]],
 ] as const)
-  await onStack(`acknowledges no command on ${what} restored under running instances`, async (t, stack) => {
-    const { a, b } = await startTwo(t, stack)
-    const keep = await issue(a)
-    t.ok(await becomes(b, keep.bearer, 200))
-    const copy = stack.eventstore.copy()
-    const late = await issue(a)
-    t.ok(await becomes(b, late.bearer, 200))
-    await stack.eventstore.restore(other(copy))
-    t.equal(await writesTaken([a, b]), 0)
-    for (const one of [a, b]) {
-      await ends(one)
-      t.match(own(await lines(one)), [/^rollcall ends: the event log is not the one that this instance has read/])
-    }
-  })
+  await onStack(
+    `acknowledges no command on ${what} restored under running instances`,
+    async (t, stack) => {
+      const { a, b } = await startTwo(t, stack)
+      const keep = await issue(a)
+      t.ok(await becomes(b, keep.bearer, 200))
+      const copy = stack.eventstore.copy()
+      const late = await issue(a)
+      t.ok(await becomes(b, late.bearer, 200))
+      await stack.eventstore.restore(other(copy))
+      t.equal(await writesTaken([a, b]), 0)
+      for (const one of [a, b]) {
+        await ends(one)
+        t.match(own(await lines(one)), [/^rollcall ends: the event log is not the one that this instance has read/])
+      }
+    },
+    { needs },
+  )
 
-await onStack('restored between stop and start: rebuilds the read models before it is ready', async (t, stack) => {
-  const { a, b } = await startTwo(t, stack)
-  const copy = stack.eventstore.copy()
-  t.equal(await rename(a, 'two'), 200)
-  t.equal((await a.request('POST', FLAGS, { key: 'g', name: 'G', type: 'BOOLEAN_FLAG_TYPE' })).status, 200)
-  await written(a)
-  await a.close()
-  await b.close()
-  await stack.eventstore.restore(copy)
-  const c = await startService(t, stack.settings, { clock: walkingClock(t) })
-  await ready(c)
-  t.strictSame(await names(c), ['F'])
-  const [line] = await lines(c)
-  t.match(line, { cause: 'shorter' })
-  t.ok(Number(line!['events_gone']) >= 1)
-  t.equal(await rename(c, 'new'), 200)
-  t.strictSame(await names(c), ['new'])
-})
+await onStack(
+  'restored between stop and start: rebuilds the read models before it is ready',
+  async (t, stack) => {
+    const { a, b } = await startTwo(t, stack)
+    const copy = stack.eventstore.copy()
+    t.equal(await rename(a, 'two'), 200)
+    t.equal((await a.request('POST', FLAGS, { key: 'g', name: 'G', type: 'BOOLEAN_FLAG_TYPE' })).status, 200)
+    await written(a)
+    await a.close()
+    await b.close()
+    await stack.eventstore.restore(copy)
+    const c = await startService(t, stack.settings, { clock: walkingClock(t) })
+    await ready(c)
+    t.strictSame(await names(c), ['F'])
+    const [line] = await lines(c)
+    t.match(line, { cause: 'shorter' })
+    t.ok(Number(line!['events_gone']) >= 1)
+    t.equal(await rename(c, 'new'), 200)
+    t.strictSame(await names(c), ['new'])
+  },
+  { needs },
+)
 
 /** Content of the database without the lease. */
-const database = async ({ settings }: Stack) => {
+const database = async ({ settings }: Pick<Stack, 'settings'>) => {
   const client = await MongoClient.connect(settings['mongodb.url']!)
   const db = client.db(settings['mongodb.database'])
   const found: Record<string, unknown> = {}
@@ -140,33 +154,37 @@ const database = async ({ settings }: Stack) => {
   return JSON.stringify(found, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
 }
 
-await onStack('refuses another or an emptied event store and writes nothing', async (t, stack) => {
-  const { a, b } = await startTwo(t, stack)
-  const { bearer } = await issue(a)
-  await written(a)
-  await a.close()
-  await b.close()
-  const before = await database(stack)
-  const foreign = await startEventStore()
-  t.teardown(() => foreign.kill())
-  const { stack: other } = await startStack(t)
-  const clock = walkingClock(t)
-  const away = await startService(t, { ...other!.settings, 'eventstore.url': foreign.url }, { clock })
-  await away.close()
-  t.match(
-    await refusedStart(t, { ...stack.settings, 'eventstore.url': foreign.url }, { clock }),
-    /its first event is|keys do not match/,
-  )
-  t.equal(await database(stack), before)
-  const copy = stack.eventstore.copy()
-  await stack.eventstore.restore()
-  t.match(await refusedStart(t, stack.settings, { clock }), /belongs to another deployment: it is empty/)
-  t.equal(await database(stack), before)
-  await stack.eventstore.restore(copy)
-  const c = await startService(t, stack.settings, { clock: walkingClock(t) })
-  t.equal(await use(c, bearer), 200)
-  t.strictSame(await lines(c), [])
-})
+await onStack(
+  'refuses another or an emptied event store and writes nothing',
+  async (t, stack) => {
+    const { a, b } = await startTwo(t, stack)
+    const { bearer } = await issue(a)
+    await written(a)
+    await a.close()
+    await b.close()
+    const before = await database(stack)
+    const foreign = await startEventStore()
+    t.teardown(() => foreign.kill())
+    const { stack: other } = await startStack(t, { needs })
+    const clock = walkingClock(t)
+    const away = await startService(t, { ...other!.settings, 'eventstore.url': foreign.url }, { clock })
+    await away.close()
+    t.match(
+      await refusedStart(t, { ...stack.settings, 'eventstore.url': foreign.url }, { clock }),
+      /its first event is|keys do not match/,
+    )
+    t.equal(await database(stack), before)
+    const copy = stack.eventstore.copy()
+    await stack.eventstore.restore()
+    t.match(await refusedStart(t, stack.settings, { clock }), /belongs to another deployment: it is empty/)
+    t.equal(await database(stack), before)
+    await stack.eventstore.restore(copy)
+    const c = await startService(t, stack.settings, { clock: walkingClock(t) })
+    t.equal(await use(c, bearer), 200)
+    t.strictSame(await lines(c), [])
+  },
+  { needs },
+)
 
 await onStack(
   'an event store emptied under running instances ends them and refuses the next start',
@@ -179,6 +197,7 @@ await onStack(
     }
     t.match(await refusedStart(t, stack.settings, { clock: walkingClock(t) }), /it is empty/)
   },
+  { needs },
 )
 
 await onStack(

@@ -2,8 +2,9 @@ import root, { type Test } from 'tap'
 import { isFailure } from '../../src/failure.ts'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
+import { lacking, type ServerName } from './named-servers.ts'
 import { known } from './revoking.ts'
-import { type Stack, startStack } from './stack.ts'
+import { type Needs, type Stack, startStack } from './stack.ts'
 
 export const FLAGS = '/api/v1/namespaces/default/flags'
 type Line = Readonly<Record<string, unknown>>
@@ -33,10 +34,14 @@ export const written = (service: Started) =>
     async () => /^rollcall_view_lag_events 0$/m.test(await service.metrics()),
     'read models that hold everything',
   )
-/** Test on its own servers; skipped with the reason if there are none. */
-export const onStack = (name: string, body: (t: Test, stack: Stack) => Promise<unknown>, timeout = 180_000) =>
-  root.test(name, { timeout }, async (t) => {
-    const { stack, skip } = await startStack(t)
+/** Test on its own stack, whose servers `C` it controls; skipped with the reason if there is none. */
+export const onStack = <C extends ServerName = never>(
+  name: string,
+  body: (t: Test, stack: Stack<C>) => Promise<unknown>,
+  { needs, timeout = 180_000 }: { readonly needs?: Needs<C>; readonly timeout?: number } = {},
+) =>
+  root.test(name, { timeout, skip: lacking(needs ?? {}) }, async (t) => {
+    const { stack, skip } = await startStack<C>(t, { ...(needs && { needs }) })
     if (!stack) return t.pass('needs servers', { skip })
     return body(t, stack)
   })

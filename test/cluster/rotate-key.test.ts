@@ -1,10 +1,10 @@
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { rollcall } from '../cli/service.ts'
 import { startService } from '../start.ts'
 import { eventually } from '../wait.ts'
+import { writeConfig } from './own.ts'
 import { startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t)
@@ -19,12 +19,7 @@ type Status = {
 await t.test('the signing key of servers is changed while instances run, which sign on', { skip }, async (t) => {
   const directory = await newDirectory(t)
   const file = join(directory, 'rollcall.json')
-  const tree: Record<string, Record<string, string | number>> = {}
-  for (const [key, value] of Object.entries(stack!.settings)) {
-    const [group, name] = key.split('.') as [string, string]
-    tree[group] = { ...tree[group], [name]: /^\d+$/.test(value) ? Number(value) : value }
-  }
-  await writeFile(file, JSON.stringify(tree))
+  await writeConfig(file, stack!.settings)
   const [one, other] = [await startService(t, stack!.settings), await startService(t, stack!.settings)]
   const status = async ({ request }: typeof one) => (await request<Status>('GET', '/audit/v1/ledger')).json
   const sealed = async ({ request }: typeof one) =>

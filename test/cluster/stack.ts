@@ -1,10 +1,12 @@
 import type { Test } from 'tap'
-import { ownMongo, ownRedis, type Server, STAND_IN_BULK } from '../adapters/servers.ts'
+import { type Owner, ownMongo, ownRedis, type Server, STAND_IN_BULK } from '../adapters/servers.ts'
 import type { Cluster } from '../stand-ins/eventstoredb/cluster.ts'
 import { law as lawOf, type Recorded } from '../stand-ins/eventstoredb/law.ts'
 import { type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'
+import { lacking, type Named, namedServers, type ServerName, settingsOn } from './named-servers.ts'
 
-export type Stack = {
+/** Control of the servers of a stack. A server that the environment names has none. */
+export type Controls = {
   readonly eventstore: {
     readonly kill: () => void
     readonly restart: () => Promise<void>
@@ -17,23 +19,20 @@ export type Stack = {
     /** Runs `work` before the next append to a matching stream. */
     readonly overtake: (name: RegExp, work: () => Promise<unknown>) => void
   }
-  readonly mongo: Server
+  readonly mongodb: Server
   readonly redis: Server
+}
+/** The servers that a test controls, each with the kind of control. */
+export type Needs<C extends ServerName> = Readonly<Record<C, string>>
+/** Servers of a deployment. The test controls the servers `C`, and each other server that is a stand-in. */
+export type Stack<C extends ServerName = never> = Pick<Controls, C> & {
+  readonly [S in ServerName]: Controls[S] | null
+} & {
   /** Settings of an instance on these servers. */
   readonly settings: Readonly<Record<string, string>>
 }
 
-/**
- * Starts the servers of a deployment: the stand-in of EventStoreDB, FerretDB and Redis; returns the reason if they are
- * not available. `ahead`: ms by which a follower of the event store delivers before its leader.
- */
-export const startStack = async (
-  t: Test,
-  ahead?: number,
-): Promise<{ readonly stack: Stack; readonly skip: false } | { readonly stack?: undefined; readonly skip: string }> => {
-  const [mongo, redis] = [await ownMongo(t), await ownRedis(t)]
-  if (!mongo.server) return { skip: mongo.skip }
-  if (!redis.server) return { skip: redis.skip }
+const startEvents = async (t: Owner, ahead: number | undefined) => {
   const cluster: Cluster = { leader: 0, ports: new Set(), ...(ahead !== undefined && { ahead }) }
   let events: StandIn = await startEventStore({ cluster })
   let { law } = events
@@ -44,7 +43,7 @@ export const startStack = async (
     t.teardown(() => follower.kill())
   }
   let held: (() => void)[] = []
-  const eventstore: Stack['eventstore'] = {
+  const control: Controls['eventstore'] = {
     kill: () => events.kill(),
     hang: (hangs) => {
       events.silence(hangs)
@@ -70,13 +69,57 @@ export const startStack = async (
       events = await startEventStore({ law, port, cluster })
     },
   }
+  return { control, url: `esdb://${[...cluster.ports].map((node) => `127.0.0.1:${node}`).join(',')}?tls=false` }
+}
+
+/**
+ * Servers of a deployment: the named ones, and stand-ins of the others (EventStoreDB, FerretDB, Redis). Returns the
+ * reason if a server is not available, or if a server that the test controls is a named one. `ahead`: ms by which a
+ * follower of the event store delivers before its leader.
+ */
+export const startStack = async <C extends ServerName = never>(
+  t: Owner,
+  {
+    needs = {} as Needs<C>,
+    ahead,
+    named = namedServers(),
+  }: { readonly needs?: Needs<C>; readonly ahead?: number | undefined; readonly named?: Named } = {},
+): Promise<
+  { readonly stack: Stack<C>; readonly skip: false } | { readonly stack?: undefined; readonly skip: string }
+> => {
+  const skip = lacking(needs, named)
+  if (skip !== false) return { skip }
+  const [mongo, redis] = [
+    named.mongodb === undefined ? await ownMongo(t) : undefined,
+    named.redis === undefined ? await ownRedis(t) : undefined,
+  ]
+  if (mongo?.skip) return { skip: mongo.skip }
+  if (redis?.skip) return { skip: redis.skip }
+  const events = named.eventstore === undefined ? await startEvents(t, ahead) : undefined
   const settings = {
     'storage.type': 'cluster',
-    'eventstore.url': `esdb://${[...cluster.ports].map((node) => `127.0.0.1:${node}`).join(',')}?tls=false`,
-    'mongodb.url': mongo.server.url,
-    'mongodb.database': `t${process.pid}`,
-    'mongodb.bulk_size': String(STAND_IN_BULK),
-    'redis.url': redis.server.url,
+    ...(events && { 'eventstore.url': events.url }),
+    ...(mongo?.server && {
+      'mongodb.url': mongo.server.url,
+      'mongodb.database': `t${process.pid}`,
+      'mongodb.bulk_size': String(STAND_IN_BULK),
+    }),
+    ...(redis?.server && { 'redis.url': redis.server.url }),
+    ...settingsOn(named, t),
   }
-  return { stack: { eventstore, mongo: mongo.server, redis: redis.server, settings }, skip: false }
+  const controls = {
+    eventstore: events?.control ?? null,
+    mongodb: mongo?.server ?? null,
+    redis: redis?.server ?? null,
+  }
+  return { stack: { ...controls, settings } as Stack<C>, skip: false }
 }
+
+/** Runs a test on a stack whose servers it controls; skipped with the reason if one of them is a named server. */
+export const controlling = <C extends ServerName>(
+  t: Test,
+  stack: Stack,
+  needs: Needs<C>,
+  name: string,
+  body: (t: Test, stack: Stack<C>) => Promise<unknown>,
+) => t.test(name, { skip: lacking(needs) }, (t) => body(t, stack as Stack<C>))

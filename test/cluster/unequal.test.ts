@@ -93,7 +93,11 @@ await onStack('instances with different settings work together', async (t, stack
   await copyFile(otherKeys, `${otherKeys}.copy`)
   const { 'keys.file': _, ...inMongo } = settings
   for (const [name, different, says] of [
-    ['another prefix of streams', { ...settings, 'eventstore.stream_prefix': 'other.' }, /eventstore\.stream_prefix/],
+    [
+      'another prefix of streams',
+      { ...settings, 'eventstore.stream_prefix': 'other.', 'eventstore.shared': 'false' },
+      /eventstore\.stream_prefix/,
+    ],
     [
       'another prefix of streams, where that is meant',
       { ...settings, 'eventstore.stream_prefix': 'other.', 'eventstore.shared': 'true' },

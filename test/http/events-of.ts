@@ -1,9 +1,7 @@
 import { join } from 'node:path'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
-import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
-import { systemClock } from '../../src/clock.ts'
-import { catalog } from '../../src/events/catalog.ts'
 import type { Meta } from '../../src/events/meta.ts'
+import { openLogOf } from '../cluster/named-servers.ts'
 import { clusterOf, onCluster } from '../cluster/own.ts'
 
 export type Told = {
@@ -31,8 +29,7 @@ const inFile = async (directory: string): Promise<readonly Texts[]> => {
 }
 
 const onServer = async (directory: string): Promise<readonly Texts[]> => {
-  const { 'eventstore.url': url } = await clusterOf(directory)
-  const log = await openEventStore(url!, { clock: systemClock, categories: Object.keys(catalog), onError: () => {} })
+  const log = await openLogOf(await clusterOf(directory))
   try {
     const texts: Texts[] = []
     for await (const page of log.readAll(0n)) texts.push(...page)

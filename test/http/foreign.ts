@@ -22,10 +22,14 @@ const inFile = async (directory: string, events: readonly Foreign[]): Promise<vo
 }
 
 const credentials = { username: 'admin', password: 'changeit' }
-const withClient = async (directory: string, work: (client: EventStoreDBClient) => Promise<unknown>): Promise<void> => {
-  const client = EventStoreDBClient.connectionString((await clusterOf(directory))['eventstore.url']!)
+const withClient = async (
+  directory: string,
+  work: (client: EventStoreDBClient, prefix: string) => Promise<unknown>,
+): Promise<void> => {
+  const { 'eventstore.url': url, 'eventstore.stream_prefix': prefix = STREAM_PREFIX } = await clusterOf(directory)
+  const client = EventStoreDBClient.connectionString(url!)
   try {
-    await work(client)
+    await work(client, prefix)
   } finally {
     await client.dispose()
   }
@@ -40,13 +44,13 @@ const isJson = (text: string): boolean => {
   }
 }
 const onServer = (directory: string, events: readonly Foreign[]): Promise<void> =>
-  withClient(directory, async (client) => {
+  withClient(directory, async (client, prefix) => {
     for (const { stream, type, data } of events) {
       const event = isJson(data)
         ? { contentType: 'application/json', data: JSON.parse(data) as object }
         : { contentType: 'application/octet-stream', data: Buffer.from(data) }
       const written = { ...event, id: randomUUID(), type, metadata: {} } as unknown as EventData
-      await client.appendToStream(STREAM_PREFIX + stream, [written], { credentials })
+      await client.appendToStream(prefix + stream, [written], { credentials })
     }
   })
 
@@ -56,4 +60,4 @@ export const writeForeign = (directory: string, ...events: readonly Foreign[]): 
 
 /** Makes the server drop all events of a stream except the last. */
 export const forgetAllButLast = (directory: string, stream: string): Promise<void> =>
-  withClient(directory, (client) => client.setStreamMetadata(STREAM_PREFIX + stream, { maxCount: 1 }, { credentials }))
+  withClient(directory, (client, prefix) => client.setStreamMetadata(prefix + stream, { maxCount: 1 }, { credentials }))

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { rollcall } from '../cli/service.ts'
-import { clusterOf, onCluster } from '../cluster/own.ts'
+import { clusterOf, onCluster, writeConfig } from '../cluster/own.ts'
 import { has, rounds } from '../crash/rig.ts'
 import { draws } from '../draws.ts'
 import { freePort } from '../free-port.ts'
@@ -87,13 +87,8 @@ const countsOf = (ndjson: string, last: number): readonly Count[] => {
 
 /** Configuration file of the servers of a directory. */
 const serversFile = async (directory: string): Promise<string> => {
-  const tree: Record<string, Record<string, string | number>> = {}
-  for (const [key, value] of Object.entries(await clusterOf(directory))) {
-    const [group, name] = key.split('.') as [string, string]
-    tree[group] = { ...tree[group], [name]: /^\d+$/.test(value) ? Number(value) : value }
-  }
   const file = join(directory, 'servers.json')
-  await writeFile(file, JSON.stringify(tree))
+  await writeConfig(file, await clusterOf(directory))
   return file
 }
 

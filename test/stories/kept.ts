@@ -2,9 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { MongoClient } from 'mongodb'
-import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
-import { systemClock } from '../../src/clock.ts'
-import { catalog } from '../../src/events/catalog.ts'
+import { openLogOf, type Settings } from '../cluster/named-servers.ts'
 import { clusterOf, onCluster } from '../cluster/own.ts'
 
 type Kept = readonly (readonly [place: string, bytes: Buffer])[]
@@ -15,8 +13,8 @@ const inFiles = async (directory: string): Promise<Kept> => {
   return Promise.all(files.map(async (file) => [file.slice(directory.length + 1), await readFile(file)] as const))
 }
 
-const inEventStore = async (url: string): Promise<Kept> => {
-  const log = await openEventStore(url, { clock: systemClock, categories: Object.keys(catalog), onError: () => {} })
+const inEventStore = async (settings: Settings): Promise<Kept> => {
+  const log = await openLogOf(settings)
   const kept: (readonly [string, Buffer])[] = []
   for await (const page of log.readAll(0n))
     for (const { stream, revision, type, data, meta } of page)
@@ -35,10 +33,11 @@ const inMongo = async (url: string, database: string): Promise<Kept> => {
   return kept
 }
 
-const inRedis = async (url: string): Promise<Kept> => {
+/** `prefix`: that of the keys on a server with keys of other stacks. */
+const inRedis = async (url: string, prefix?: string): Promise<Kept> => {
   const client = new Redis(url)
   const kept: (readonly [string, Buffer])[] = []
-  for (const key of await client.keys('*'))
+  for (const key of await client.keys(prefix === undefined ? '*' : `{${prefix}}*`))
     kept.push([`redis ${key}`, Buffer.concat([Buffer.from(key), await client.dumpBuffer(key)])])
   client.disconnect()
   return kept
@@ -48,13 +47,14 @@ const inRedis = async (url: string): Promise<Kept> => {
 export const everythingKept = async (directory: string): Promise<Kept> => {
   const files = await inFiles(directory)
   if (!onCluster) return files
-  const {
-    'eventstore.url': events,
-    'mongodb.url': mongo,
-    'mongodb.database': database,
-    'redis.url': redis,
-  } = await clusterOf(directory)
-  return [...files, ...(await inEventStore(events!)), ...(await inMongo(mongo!, database!)), ...(await inRedis(redis!))]
+  const settings = await clusterOf(directory)
+  const { 'mongodb.url': mongo, 'mongodb.database': database, 'redis.url': redis, 'redis.prefix': prefix } = settings
+  return [
+    ...files,
+    ...(await inEventStore(settings)),
+    ...(await inMongo(mongo!, database!)),
+    ...(await inRedis(redis!, prefix)),
+  ]
 }
 
 /** All encodings of a text in a file: plain, hex, and base64 at each of three offsets. */

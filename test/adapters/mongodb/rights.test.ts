@@ -45,7 +45,7 @@ const { stack, skip } = await startStack(t)
 
 await t.test('a MongoDB user with readWrite on one database has sufficient rights', { skip }, async (t) => {
   const asked = new Map<string, Set<string>>()
-  const target = Number(new URL(stack!.mongo.url).port)
+  const target = Number(new URL(stack!.settings['mongodb.url']!).port)
   const sockets = new Set<Socket>()
   const tap = createServer((near) => {
     const far = connect(target, '127.0.0.1')
