@@ -15,6 +15,8 @@ export type Identity = {
   readonly reduced?: true
   /** Cause if the memberships of the person do not satisfy the restrictions of the code host. */
   readonly barred?: LoginCause
+  /** ID token as received, if the provider is configured to receive it again at sign-out. It must not be logged. */
+  readonly idToken?: string
 }
 
 /** Secrets that bind a callback to its login: 256 random bits each. */

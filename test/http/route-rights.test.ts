@@ -15,6 +15,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'GET /auth/v1/method',
     'GET /auth/v1/method/oidc/{provider}/authorize',
     'GET /auth/v1/method/oidc/{provider}/callback',
+    'GET /auth/v1/method/oidc/{provider}/post-logout',
     'GET /auth/v1/method/codehost/authorize',
     'GET /auth/v1/method/codehost/callback',
     'POST /auth/v1/method/orchestrator/serviceaccount',

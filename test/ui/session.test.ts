@@ -100,7 +100,7 @@ await t.test('signing out revokes a login and clears every tab', { skip }, async
   await page.getByRole('heading', { name: 'Preferences' }).waitFor()
   await page.getByRole('button', { name: 'Account: Ada' }).click()
   await page.getByRole('menuitem', { name: 'Sign out…' }).click()
-  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await page.getByText('You are signed out here. You may still be signed in at the provider.').waitFor()
   await other.getByRole('heading', { name: 'Sign in' }).waitFor()
   const { json } = await service.request<{ totalCount: number }>(
     'GET',
@@ -110,6 +110,28 @@ await t.test('signing out revokes a login and clears every tab', { skip }, async
   await page.goBack()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   t.notOk((await page.content()).includes('Ada'))
+})
+
+await t.test('a sign-out ends the session at the provider, which then asks for the password', { skip }, async (t) => {
+  const at = 'authentication.methods.oidc.providers.sso'
+  const { service } = await withWays(t, { [`${at}.logout`]: 'provider', [`${at}.keep_id_token`]: 'true' })
+  const { page } = await openBrowser(t, service)
+  await page.goto('/login?signed_out=true')
+  await page.getByRole('button', { name: 'Continue with Sso' }).waitFor()
+  t.equal(await page.getByText('You are signed out here').count(), 0, 'a link alone confirms nothing')
+  await page.getByRole('button', { name: 'Continue with Sso' }).click()
+  await page.getByPlaceholder('Enter any login').fill('ada')
+  await page.getByPlaceholder('and password').fill('x')
+  await page.getByRole('button', { name: 'Sign-in' }).click()
+  await page.getByRole('button', { name: 'Account: Ada' }).click()
+  await page.getByRole('menuitem', { name: 'Sign out…' }).click()
+  await page.getByRole('button', { name: 'Yes, sign me out' }).click()
+  await page.getByRole('status').filter({ hasText: 'You are signed out here and at the provider.' }).waitFor()
+  // The next login must not ask because of `prompt=login`.
+  await page.evaluate("localStorage.removeItem('rollcall.signed-out')")
+  await page.reload()
+  await page.getByRole('button', { name: 'Continue with Sso' }).click()
+  await page.getByPlaceholder('and password').waitFor()
 })
 
 await t.test('a login that could not be revoked is reported, and the user is signed out', { skip }, async (t) => {

@@ -119,9 +119,11 @@ export const forgetNamespace = (key: string): void => {
 export const sessionEnds = (): string | undefined => stored(ENDS)
 export const rememberSessionEnd = (instant: string | undefined): void => store(ENDS, instant)
 
-/** Whether the last action in this browser was a sign-out: then the next login asks for credentials. */
-export const isSignedOut = (): boolean => stored(OUT) !== undefined
-export const rememberSignedOut = (isOut: boolean): void => store(OUT, isOut ? '1' : undefined)
+/** Kind of a sign-out: of a token, of a login in this service only, or of a login at its provider too. */
+type SignOut = 'token' | 'here' | 'provider'
+/** Set if the last action in this browser was a sign-out: then the next login asks for credentials. */
+export const signedOut = (): string | undefined => stored(OUT)
+export const rememberSignedOut = (kind: SignOut | undefined): void => store(OUT, kind)
 
 /** Expiry of a session that the sign-out could not revoke. */
 export const sessionLeft = (): string | undefined => stored(LEFT)

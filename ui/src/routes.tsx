@@ -20,7 +20,7 @@ const root = createRootRoute({ component: Outlet, errorComponent: BrokenAlone })
 const loginRoute = createRoute({
   getParentRoute: () => root,
   path: '/login',
-  validateSearch: parameters('error', 'ref', 'return_to'),
+  validateSearch: parameters('error', 'ref', 'return_to', 'signed_out'),
   component: lazyRouteComponent(() => import('./pages/login.tsx'), 'Login'),
 })
 const signedInRoute = createRoute({ getParentRoute: () => root, path: '/signed-in', component: SignedIn })

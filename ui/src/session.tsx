@@ -5,7 +5,7 @@ import { whenForbidden, whenUnauthorized } from './api/request.ts'
 import { endSession, expireSelf, readSession, type Session } from './api/session.ts'
 import { holderOf, identityOf, isLogin } from './identity.ts'
 import { rememberSessionEnd, rememberSessionLeft, rememberSignedOut, setServiceTheme } from './preferences.ts'
-import { basePath } from './return-path.ts'
+import { basePath, providerAddress } from './return-path.ts'
 import { hear, tellSession } from './tabs.ts'
 
 /** Reason to ask for a new sign-in: the session has ended, or ends soon. */
@@ -76,7 +76,7 @@ export const SessionProvider = ({
     queryFn: async ({ signal }) => {
       const session = await readSession(signal)
       setServiceTheme(session.ui.theme)
-      if (session.authenticated) rememberSignedOut(false)
+      if (session.authenticated) rememberSignedOut(undefined)
       return session
     },
     retry: true,
@@ -127,29 +127,37 @@ export const SessionProvider = ({
   return <Context value={known}>{children}</Context>
 }
 
-/** Opens the sign-in page after a sign-out. `left` is the expiry of a session that could not be revoked. */
-export const signedOutHere = (left?: string): void => {
+/**
+ * Opens the sign-in page after a sign-out, or first the address of a logout at the provider. `left` is the expiry of a
+ * session that could not be revoked.
+ */
+export const signedOutHere = (left?: string, logoutUrl = `${basePath()}/login`): void => {
   whenUnauthorized(() => undefined)
   rememberSessionEnd(undefined)
   rememberSessionLeft(left)
   tellSession('signed-out')
-  window.location.replace(`${basePath()}/login`)
+  window.location.replace(logoutUrl)
 }
 
+let isLeaving = false
+
 /**
- * Signs out (ui.md §2.3): revokes the token of a login; any other token stays valid. Loads the sign-in page as a new
- * document.
+ * Signs out once (ui.md §2.3): revokes the token of a login; any other token stays valid. Loads the sign-in page as a new
+ * document. A login whose provider has a logout is signed out there too.
  */
-export const signOut = async (session: Session): Promise<void> => {
-  const { authentication } = session
-  const left =
-    authentication && isLogin(authentication)
-      ? await expireSelf().then(
-          () => false,
-          () => true,
-        )
-      : false
+export const signOut = async ({ authentication, sessionEndsAt }: Session): Promise<void> => {
+  if (isLeaving) return
+  isLeaving = true
+  const isOfLogin = authentication !== undefined && isLogin(authentication)
+  let left: string | undefined
+  const logoutUrl = isOfLogin
+    ? await expireSelf().catch(() => {
+        left = sessionEndsAt
+        return undefined
+      })
+    : undefined
   await endSession().catch(() => undefined)
-  rememberSignedOut(true)
-  signedOutHere(left ? session.sessionEndsAt : undefined)
+  const address = logoutUrl && providerAddress(logoutUrl)
+  rememberSignedOut(address ? 'provider' : isOfLogin ? 'here' : 'token')
+  signedOutHere(left, address)
 }

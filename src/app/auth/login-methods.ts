@@ -1,7 +1,8 @@
 import type { Rule } from '../../access/rules.ts'
 import { claimsIn, emailRule } from '../../auth/identity.ts'
-import { loginStates, refusedLogins } from '../../auth/login-state.ts'
+import { keptIdTokens, loginStates, logoutStates, refusedLogins } from '../../auth/login-state.ts'
 import { pseudonyms } from '../../auth/pseudonyms.ts'
+import { redirectUriOf } from '../../auth/redirect.ts'
 import type { Orchestrator } from '../../auth/service-accounts/orchestrator.ts'
 import type { Clock } from '../../clock.ts'
 import { accessPolicy } from '../../config/checks/access-rules.ts'
@@ -31,7 +32,8 @@ const oidcMethods = async (
   if (!enabled) return loginMethods
   const { oidcProvider } = await import('../../auth/oidc/oidc.ts')
   for (const [name, { issuer_url, redirect_address, ...given }] of providers) {
-    const path = `/auth/v1/method/oidc/${name}/callback`
+    const base = `/auth/v1/method/oidc/${name}`
+    const path = `${base}/callback`
     const settings = {
       name,
       ...reachOf(config, given),
@@ -44,19 +46,29 @@ const oidcMethods = async (
       scopes: given.scopes,
       claims: given.claims,
       parameters: given.authorize_parameters,
+      keepIdToken: given.keep_id_token,
       asked: rules.filter((rule) => rule.method === 'oidc').filter(({ provider }) => provider === name),
       redirectAddress: redirect_address!,
       callbackPath: path,
       clock,
       userAgent: USER_AGENT,
     }
-    const provider = faults.instrument('provider', `oidc ${name}`, oidcProvider(settings))
+    const { logoutUrl, ...provider } = faults.instrument('provider', `oidc ${name}`, oidcProvider(settings))
+    const returnTo = redirectUriOf({ redirectAddress: redirect_address!, callbackPath: `${base}/post-logout` })
     loginMethods.set(name, {
       method: 'oidc',
       provider: name,
       callbackPath: pathOf(redirect_address!, path),
       ...provider,
       barOf: (attributes) => barOf(name, attributes),
+      ...(given.logout === 'provider' && {
+        logout: {
+          returnTo,
+          returnPath: new URL(returnTo).pathname,
+          url: logoutUrl,
+          keepsIdToken: given.keep_id_token,
+        },
+      }),
     })
   }
   return loginMethods
@@ -129,6 +141,8 @@ export const loginMethods = async (
     codehost: await codehostMethod(config, rules, names, faults, clock),
     states: loginStates(pepper),
     refused: refusedLogins(pepper),
+    logouts: logoutStates(pepper),
+    idTokens: keptIdTokens(pepper),
     pseudonyms: pseudonyms(pepper, erased),
     attempts: limiter('logins', rate_limit.logins),
     returns: limiter('returns', RETURNS_A_MINUTE),

@@ -36,6 +36,8 @@ export type OidcSettings = Discovery & {
   readonly claims: 'id_token' | 'userinfo'
   /** Further parameters of the authorization request. */
   readonly parameters: Readonly<Record<string, string>>
+  /** True to return the ID token with the identity. */
+  readonly keepIdToken?: boolean
   /** Claims that rules use. These claims are kept when an identity exceeds the size limit. */
   readonly asked: readonly ClaimUse[]
 }

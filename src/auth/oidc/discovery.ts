@@ -50,7 +50,7 @@ const difference = (issuer: string, expected: URL): Parameters<typeof refusalFor
 }
 
 /** Returns true if an endpoint may be called: over https, or over plain http if the document came over plain http. */
-const mayBeAsked = (endpoint: unknown, settings: Discovery): boolean => {
+export const mayBeAsked = (endpoint: unknown, settings: Discovery): boolean => {
   if (typeof endpoint !== 'string' || !URL.canParse(endpoint)) return false
   const url = new URL(endpoint)
   return url.protocol === 'https:' || (url.protocol === documentAt(settings).protocol && settings.mayBeHttp(url))

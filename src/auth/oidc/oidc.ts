@@ -9,6 +9,7 @@ import { oidcIdentity } from './claims-identity.ts'
 import { authentications, clientAt, isUnprovable, type OidcSettings } from './client.ts'
 import { algorithmsOf, DOCUMENT_LIFE_MS, type Known, known, movedTo } from './discovery.ts'
 import { askingOf, furtherParameters } from './further-parameters.ts'
+import { type LogoutRequest, logoutUrlOf } from './logout-url.ts'
 import { exchangeCode, type Tokens } from './token-endpoint.ts'
 import { readUserinfo, withUserinfo } from './userinfo.ts'
 
@@ -26,6 +27,11 @@ type OidcProvider = {
    * itself (state, age, single use).
    */
   readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
+  /**
+   * Returns the URL to which the browser is redirected to end the session at the provider (RP-Initiated Logout 1.0 §2);
+   * undefined if the discovery document has no usable `end_session_endpoint`. Refuses with `provider_unavailable`.
+   */
+  readonly logoutUrl: (request: LogoutRequest) => Promise<URL | undefined>
 }
 
 /**
@@ -102,7 +108,10 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
       )
       const idToken: Claims = tokens.claims() ?? {}
       const userinfoClaims = settings.claims === 'userinfo' ? await userinfo(tokens, text(idToken['sub']) ?? '') : {}
-      return oidcIdentity(settings, issuer, withUserinfo(idToken, userinfoClaims))
+      const identity = oidcIdentity(settings, issuer, withUserinfo(idToken, userinfoClaims))
+      return settings.keepIdToken ? { ...identity, idToken: tokens.id_token! } : identity
     },
+
+    logoutUrl: async (request) => logoutUrlOf(settings, (await provider.get()).metadata, request),
   }
 }

@@ -46,7 +46,8 @@ const findingsOf: Readonly<Record<Method, (methods: Methods) => readonly Finding
         redirect_address === undefined && NO_ADDRESS,
       ],
     ),
-    ...Array.from(oidc.providers).flatMap(([name, { client_secret, client_authentication, clock_tolerance }]) => {
+    ...Array.from(oidc.providers).flatMap(([name, provider]) => {
+      const { client_secret, client_authentication, clock_tolerance, keep_id_token, logout } = provider
       const [at, isPublic] = [`${BASE}.oidc.providers.${name}`, client_authentication === 'none']
       return [
         [`${at}.client_secret`, client_secret === undefined && !isPublic && 'is required'],
@@ -55,6 +56,7 @@ const findingsOf: Readonly<Record<Method, (methods: Methods) => readonly Finding
           client_secret !== undefined && isPublic && 'has no effect, because client_authentication is none',
         ],
         [`${at}.clock_tolerance`, clock_tolerance > LONGEST_TOLERANCE_MS && 'must be at most 5m'],
+        [`${at}.keep_id_token`, keep_id_token && logout === 'local' && 'has no effect, because logout is local'],
       ] satisfies readonly Finding[]
     }),
   ],

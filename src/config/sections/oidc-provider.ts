@@ -67,6 +67,16 @@ export const oidcProvider = {
     false,
     'Treat an e-mail address as verified if the provider sends no claim email_verified.',
   ),
+  logout: setting(
+    oneOf('provider', 'local'),
+    'local',
+    'Effect of a sign-out in the web UI: ends the session at the provider too (RP-Initiated Logout), or the session here only.',
+  ),
+  keep_id_token: setting(
+    bool,
+    false,
+    'Send the ID token of the login to the provider at sign-out (id_token_hint). Until then the browser keeps it, encrypted. Requires logout: provider.',
+  ),
   nonce: setting(ignored, none, 'Accepted for compatibility, without effect: each login has a new nonce.'),
   use_pkce: setting(ignored, none, 'Accepted for compatibility, without effect: PKCE is always on.'),
 }

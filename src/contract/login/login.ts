@@ -50,6 +50,9 @@ export const LoginBegun = named('LoginBegun', { authorizeUrl: Text })
 /** A completed login. The client token is in the cookie. */
 export const LoggedIn = named('LoggedIn', { clientToken: Type.Literal(''), authentication: Authentication })
 
+/** Answer to the end of a session. `logoutUrl` is the address at which the browser ends the session at the provider. */
+export const Expired = named('TokenExpired', { logoutUrl: Type.Optional(Text) })
+
 /** Body of the exchange of a service-account token (api.md §5.7). */
 export const serviceAccount = input(
   { service_account_token: text({ required: true, stored: false }) },

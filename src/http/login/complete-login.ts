@@ -23,6 +23,7 @@ import { type Admitted, admit, type Granted, grantsForLogin, type Refused, subje
 import { heldLogin } from './held-logins.ts'
 import { attemptFailed, attemptSucceeded } from './login-attempts.ts'
 import { isAhead, isPerson, rememberRefused } from './login-page.ts'
+import { keepIdToken } from './logout.ts'
 
 type Services = InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices
 type Request = Call<unknown, unknown>
@@ -108,12 +109,13 @@ const tokenOf = (
 /** Issues the token of an admitted login, completes the login's stream, and answers with the token's cookie. */
 const issue = async (
   service: Services,
-  { request, reply }: Request,
+  call: Request,
   loginMethod: LoginMethod,
   { id, state, fold, context: taken }: Taken,
   { identity, granted }: Admitted<Identity, Granted>,
 ): Promise<Answer<Completed>> => {
   const { execute, cookies, names, settings, now, metrics } = service
+  const { request, reply } = call
   const grant = { ...tokenOf(service, loginMethod, identity), ...granted, login: id }
   const { profile, subject } = grant
   const context = { ...taken, subject }
@@ -125,6 +127,9 @@ const issue = async (
     (await execute(login, id, 'CompleteLogin', completed, after, fold)).stored,
   )
   cookies.setToken(request, reply, clientToken, settings.session.tokenLifetime)
+  const { idToken } = identity
+  if (idToken !== undefined)
+    keepIdToken(service, call, loginMethod, { idToken, clientToken, expiresAt: grant.expiresAt })
   metrics.logins(loginMethod.provider ?? '-', 'completed').value++
   attemptSucceeded(service, request, loginMethod, doc.id)
   // The encryption key of the profile is still in memory, so the answer needs no read of the key.

@@ -78,7 +78,7 @@ export const refusedLogin = (
   { cookies, logins, now }: CommandServices & LoginServices,
   request: FastifyRequest,
 ): Omit<RefusedLogin, 'expiresAt'> | undefined => {
-  const sealed = cookies.refused(request)
+  const sealed = cookies.stored(request)
   const { expiresAt = '', ...refused } = (sealed === undefined ? undefined : logins.refused.open(sealed)) ?? {}
   return 'requestId' in refused && expiresAt > now().toISOString() ? refused : undefined
 }

@@ -1,6 +1,7 @@
 import type { Identity, LoginSecrets } from '../../auth/identity.ts'
 import type { LoginCause } from '../../auth/login-causes.ts'
-import type { LoginStates, RefusedLogins } from '../../auth/login-state.ts'
+import type { KeptIdTokens, LoginStates, LogoutStates, RefusedLogins } from '../../auth/login-state.ts'
+import type { LogoutRequest } from '../../auth/oidc/logout-url.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { Orchestrator } from '../../auth/service-accounts/orchestrator.ts'
@@ -22,6 +23,18 @@ export type LoginMethod = {
   readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
   /** Reason for which the e-mail rule refuses this identity, if any. */
   readonly barOf: (attributes: Readonly<Record<string, string>>) => LoginCause | undefined
+  /** Sign-out at the provider; absent if a sign-out ends only the session of this service. */
+  readonly logout?: ProviderLogout
+}
+
+type ProviderLogout = {
+  /** Address to which the provider redirects the browser, and its path. */
+  readonly returnTo: string
+  readonly returnPath: string
+  /** Returns the address that ends the session at the provider; undefined if the provider has none that can be used. */
+  readonly url: (request: LogoutRequest) => Promise<URL | undefined>
+  /** True if the browser keeps the ID token until sign-out. */
+  readonly keepsIdToken: boolean
 }
 
 /** Dependencies of logins. */
@@ -30,6 +43,8 @@ export type Logins = {
   readonly codehost: LoginMethod | undefined
   readonly states: LoginStates
   readonly refused: RefusedLogins
+  readonly logouts: LogoutStates
+  readonly idTokens: KeptIdTokens
   readonly pseudonyms: Pseudonyms
   /** Counts begun logins by client address, and callbacks without a pending login (api.md §2.4). */
   readonly attempts: Limiter

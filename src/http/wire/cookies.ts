@@ -35,6 +35,8 @@ const DOMAINS = 4
 const DIGITS = 16
 /** Path at which a page requests its session. */
 const SESSION = '/auth/v1/self/session'
+/** Path at which a page ends its session. */
+const EXPIRE = '/auth/v1/self/expire'
 
 /**
  * Domains whose cookies a browser sends to a host, shortest first; none for an IP address. Browsers reject public
@@ -82,6 +84,9 @@ export const cookieJar = (settings: CookieSettings) => {
     ({ ...shared, sameSite: 'strict', path: basePath(request) || '/' }) as const
   const ofRefused = (request: FastifyRequest) =>
     ({ ...shared, sameSite: 'strict', path: `${basePath(request)}${SESSION}` }) as const
+  const ofIdToken = (request: FastifyRequest) =>
+    ({ ...shared, sameSite: 'strict', path: `${basePath(request)}${EXPIRE}` }) as const
+  const ofLogout = (path: string) => ({ ...shared, sameSite: 'lax', path }) as const
   // The path without `/callback` also covers `/authorize`, at which the next login begins.
   const ofState = (path: string) => ({ ...shared, sameSite: 'lax', path: path.replace(/\/callback$/, '') }) as const
   const isTwice = ({ headers: { cookie = '' } }: FastifyRequest): boolean => pairs(cookie, tokenName) > 1
@@ -117,6 +122,15 @@ export const cookieJar = (settings: CookieSettings) => {
      */
     setRefused: (request: FastifyRequest, reply: FastifyReply, refused: string, life: number) =>
       void reply.setCookie(stateName, refused, { ...ofRefused(request), ...lasting(life) }),
+    /** Stores the sealed ID token of a session for the path at which the session ends. */
+    setIdToken: (request: FastifyRequest, reply: FastifyReply, sealed: string, life: number) =>
+      void reply.setCookie(stateName, sealed, { ...ofIdToken(request), ...lasting(life) }),
+    clearIdToken: (request: FastifyRequest, reply: FastifyReply) =>
+      void reply.clearCookie(stateName, ofIdToken(request)),
+    /** Stores the state of a logout for the path to which the provider redirects. */
+    setLogout: (reply: FastifyReply, state: string, path: string, life: number) =>
+      void reply.setCookie(stateName, state, { ...ofLogout(path), ...lasting(life) }),
+    clearLogout: (reply: FastifyReply, path: string) => void reply.clearCookie(stateName, ofLogout(path)),
     clearState: (reply: FastifyReply, name: string, path: string) => void reply.clearCookie(name, ofState(path)),
     /** External path prefix of the service, as the browser sees it. */
     basePath,
@@ -138,8 +152,8 @@ export const cookieJar = (settings: CookieSettings) => {
           .filter(([name, value]) => name.startsWith(`${stateName}_`) && value)
           .map(([name, value]) => [name, pairs(cookie, name) === 1 ? value : undefined]),
       ),
-    /** Value of the cookie set by `setRefused`. */
-    refused: ({ headers: { cookie = '' }, server }: FastifyRequest): string | undefined =>
+    /** Value of the cookie that `setRefused`, `setIdToken` or `setLogout` stored for the path of the request. */
+    stored: ({ headers: { cookie = '' }, server }: FastifyRequest): string | undefined =>
       server.parseCookie(cookie)[stateName],
   }
 }

@@ -19,7 +19,14 @@ export const realProvider = async (t: Scope, { clientId, clientSecret, redirectU
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   type Context = { oidc: { client: { clientId: string }; session: { accountId: string }; params: { scope: string } } }
   const provider: Provider = new Provider(url, {
-    clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris }],
+    clients: [
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        redirect_uris: redirectUris,
+        post_logout_redirect_uris: redirectUris.map((uri) => uri.replace(/callback$/, 'post-logout')),
+      },
+    ],
     claims: {
       openid: ['sub'],
       email: ['email', 'email_verified'],
@@ -46,9 +53,19 @@ export const realProvider = async (t: Scope, { clientId, clientSecret, redirectU
   return { url }
 }
 
-/** Acts like a browser: signs in at the provider and returns the redirect URL that begins with `back`. */
-export const signIn = async (address: URL, login: string, back: string): Promise<URL> => {
-  const cookies = new Map<string, string>()
+/** Cookies of a browser at the provider, by name. */
+export type Cookies = Map<string, string>
+
+/**
+ * Acts like a browser with `cookies`: follows redirects and sends each form with `fields`. Returns the redirect URL that
+ * begins with `back`, or undefined at a form without `fields`.
+ */
+const travel = async (
+  address: URL,
+  back: string,
+  cookies: Cookies,
+  fields: Readonly<Record<string, string>> | undefined,
+): Promise<URL | undefined> => {
   let request: { url: URL; body?: URLSearchParams } = { url: address }
   for (let step = 0; step < 12; step++) {
     if (request.url.href.startsWith(back)) return request.url
@@ -69,11 +86,23 @@ export const signIn = async (address: URL, login: string, back: string): Promise
     const action = /action="([^"]+)"/.exec(page)?.[1]
     if (location !== null) request = { url: new URL(location, request.url) }
     else if (action === undefined) throw new Error(`the provider answered ${response.status}: ${page.slice(0, 300)}`)
-    else
-      request = {
-        url: new URL(action, request.url),
-        body: new URLSearchParams({ prompt: 'login', login, password: 'x' }),
-      }
+    else if (!fields) return undefined
+    else {
+      const [, xsrf] = /name="xsrf" value="([^"]+)"/.exec(page) ?? []
+      request = { url: new URL(action, request.url), body: new URLSearchParams({ ...fields, ...(xsrf && { xsrf }) }) }
+    }
   }
   throw new Error('the provider never sent the browser back')
 }
+
+/** Signs in at the provider and returns the redirect URL that begins with `back`. */
+export const signIn = async (address: URL, login: string, back: string, cookies: Cookies = new Map()): Promise<URL> =>
+  (await travel(address, back, cookies, { prompt: 'login', login, password: 'x' }))!
+
+/** Confirms a logout at the provider and returns the redirect URL that begins with `back`. */
+export const signOut = async (address: URL, back: string, cookies: Cookies): Promise<URL> =>
+  (await travel(address, back, cookies, { logout: 'yes' }))!
+
+/** True if the provider asks for a password. */
+export const asksForPassword = async (address: URL, back: string, cookies: Cookies): Promise<boolean> =>
+  (await travel(address, back, new Map(cookies), undefined)) === undefined

@@ -21,7 +21,6 @@ export const endSession = async (): Promise<void> => {
   await request('auth/v1/self/session', { method: 'DELETE' })
 }
 
-/** Revokes the token of this session. */
-export const expireSelf = async (): Promise<void> => {
-  await request('auth/v1/self/expire', { method: 'PUT' })
-}
+/** Revokes the token of this session. Returns the address that ends the session at its provider, if there is one. */
+export const expireSelf = async (): Promise<string | undefined> =>
+  (await request<{ readonly logoutUrl?: string }>('auth/v1/self/expire', { method: 'PUT' })).value.logoutUrl

@@ -12,7 +12,7 @@ import { Safe } from '../parts/feedback/safe.tsx'
 import { TokenForm } from '../parts/fields/token-form.tsx'
 import { Loading } from '../parts/lists/states.tsx'
 import { instantWords } from '../parts/moment.ts'
-import { isSignedOut, rememberSessionEnd, rememberSessionLeft, sessionLeft, usePreferences } from '../preferences.ts'
+import { rememberSessionEnd, rememberSessionLeft, sessionLeft, signedOut, usePreferences } from '../preferences.ts'
 import { providerAddress, returnPath } from '../return-path.ts'
 import { useSession } from '../session.tsx'
 import { Environment } from '../shell/environment.tsx'
@@ -135,7 +135,7 @@ const TokenPart = ({ alone, onSignedIn }: { readonly alone: boolean; readonly on
 
 /** Sign-in page (ui.md §11.1). */
 export const Login = () => {
-  const { error, ref, return_to } = here.useSearch()
+  const { error, ref, return_to, signed_out } = here.useSearch()
   const { authenticated, ui } = useSession()
   const { zone } = usePreferences()
   const client = useQueryClient()
@@ -143,6 +143,7 @@ export const Login = () => {
   const methods = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
   const providers = methods.data?.providers ?? []
   const left = sessionLeft()
+  const out = signedOut()
   const signedIn = () => {
     client.clear()
     rememberSessionLeft(undefined)
@@ -167,6 +168,9 @@ export const Login = () => {
         </div>
         <h1>{login.title}</h1>
         {error !== undefined && <Failed error={error} id={requestRef(ref)} />}
+        {(out === 'here' || out === 'provider') && (
+          <p role="status">{out === 'provider' && signed_out ? login.signedOut : login.signedOutHere}</p>
+        )}
         {endsAt !== undefined && (
           <div role="alert" className="alert warn">
             <p>{login.sessionStays(endsAt)}</p>
@@ -180,7 +184,7 @@ export const Login = () => {
               <Providers
                 providers={providers}
                 returnTo={returnTo}
-                anew={isSignedOut() || (error !== undefined && isOfAccount(error))}
+                anew={out !== undefined || (error !== undefined && isOfAccount(error))}
               />
             )}
             <TokenPart alone={providers.length === 0} onSignedIn={signedIn} />

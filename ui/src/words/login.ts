@@ -17,6 +17,8 @@ export const login = {
   scoped: 'This token is bound to one namespace. Such a token works for programs, not for signing in.',
   rightMissing: 'This token may not be used for signing in.',
   signedIn: 'You are signed in. You can close this tab.',
+  signedOut: 'You are signed out here and at the provider.',
+  signedOutHere: 'You are signed out here. You may still be signed in at the provider.',
   sessionStays: (time: string) => `You are signed out here. The session itself could not be ended; it ends at ${time}.`,
   ended: 'Your session has ended',
   endedWhy: 'Sign in again to go on. What you typed is still here.',

@@ -1,5 +1,9 @@
 import type { FastifyInstance } from 'fastify'
+import { Nothing } from '../../../contract/answer.ts'
 import { refuse } from '../../../errors.ts'
+import { endLogout } from '../../login/logout.ts'
+import { route } from '../../route/route.ts'
+import { authentication } from '../../route/statements.ts'
 import type { Service } from '../../services/service.ts'
 import { closedCallback, loginRoutes } from './login.ts'
 
@@ -15,5 +19,16 @@ export const authOidcRoutes = (app: FastifyInstance, service: Service): void => 
     return (
       service.logins.oidc.get(provider) ?? refuse('not_found', `requested provider "${provider}": provider not found`)
     )
+  })
+  route(app, {
+    method: 'GET',
+    url: `${paths.path}/post-logout`,
+    ...authentication,
+    access: { credential: 'public' },
+    summary: 'Finish a logout at the provider: redirect the browser to the sign-in page.',
+    errors: ['invalid_header'],
+    answer: Nothing,
+    redirects: 'Redirect to the sign-in page.',
+    run: (call) => endLogout(service, call),
   })
 }

@@ -4,6 +4,7 @@ import { rowNow } from '../../../as-of/as-of.ts'
 import { hasTokenForm } from '../../../auth/client-token.ts'
 import { token } from '../../../commands/token.ts'
 import { Nothing } from '../../../contract/answer.ts'
+import { Expired } from '../../../contract/login/login.ts'
 import { Session } from '../../../contract/login/session.ts'
 import { Authentication, expiryBody, expiryQuery, SessionStarted } from '../../../contract/token.ts'
 import { Refusal, refuse } from '../../../errors.ts'
@@ -13,6 +14,7 @@ import { type TokenDoc, tokens } from '../../../projections/tokens.ts'
 import { credential, sameOrigin } from '../../auth/credential.ts'
 import { applyEvents, contextOf } from '../../commands/command-context.ts'
 import { refusedLogin } from '../../login/login-page.ts'
+import { beginLogout, forgetIdToken, providerOf } from '../../login/logout.ts'
 import { presentAuthentication } from '../../present/authentication.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
@@ -57,11 +59,12 @@ const expireSelf: Mount = (app, service) => {
     query: expiryQuery,
     body: expiryBody,
     errors: ['expiry_not_earlier'],
-    answer: Nothing,
+    answer: Expired,
     run: async (call) => {
       const id = call.caller.actor.id!
       const time = now().toISOString()
       const expiresAt = call.query.expiresAt ?? call.body.expiresAt ?? time
+      const provider = expiresAt <= time ? await providerOf(service, call.caller) : undefined
       const { stored } = await execute(
         token,
         id,
@@ -70,8 +73,11 @@ const expireSelf: Mount = (app, service) => {
         contextOf(call, service),
       )
       const { headers } = await applyEvents(service, stored)
-      if (call.caller.via === 'cookie') cookies.clearToken(call.request, call.reply)
-      return { body: {}, headers }
+      if (call.caller.via === 'cookie') {
+        cookies.clearToken(call.request, call.reply)
+        forgetIdToken(service, call)
+      }
+      return { body: provider ? await beginLogout(service, call, provider) : {}, headers }
     },
   })
 }
@@ -153,13 +159,15 @@ const endSession: Mount = (app, service) => {
     writes: false,
     summary: 'Clear the session cookie; the token stays valid.',
     answer: Nothing,
-    run: async ({ request, reply }) => {
+    run: async (call) => {
+      const { request, reply } = call
       const exempt = request.headers.authorization !== undefined || !cookies.hasToken(request)
       if (!exempt && !fromOwnPages(request)) refuse('cross_site')
       const token = cookies.token(request)
       // A token of another installation on this host is not cleared.
       if (token === undefined || !hasTokenForm(token) || (await verifier.look(token)).isOurs)
         cookies.clearToken(request, reply)
+      forgetIdToken(service, call)
       return { body: {} }
     },
   })
