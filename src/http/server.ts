@@ -19,7 +19,7 @@ import { drain } from './wire/drain.ts'
 import { brokenOff, type Logger, refuser } from './wire/error-reply.ts'
 import { collectVerbs, framing, HEADERS, requestId, unknown, verbsOf } from './wire/framing.ts'
 import { takes } from './wire/headers.ts'
-import { routing } from './wire/path.ts'
+import { isBelow, routing } from './wire/path.ts'
 import { openPort, type Port, type WireSettings } from './wire/port.ts'
 import type { Answered } from './wire/reply.ts'
 import type { Budgets } from './wire/room.ts'
@@ -95,8 +95,8 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   const { bodyLimit, publishedBodyLimit, trustProxy, cors } = config
   const { server, sockets, handle } = parts.port ?? openPort(config, clock)
   let answer: RequestListener = () => undefined
-  const unroutedBody = (refusal: Refusal, { originalUrl }: FastifyRequest) =>
-    firstPart(originalUrl) === 'ofrep' ? ofrepFailure(refusal) : undefined
+  const unroutedBody = (refusal: Refusal, request: FastifyRequest) =>
+    isBelow('ofrep', request) ? ofrepFailure(refusal) : undefined
   const refuse = refuser(logger, answered, unroutedBody, onLargeHeaders)
   const app = Fastify({
     serverFactory: (handler) => {

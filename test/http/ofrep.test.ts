@@ -124,9 +124,14 @@ await t.test('flags are evaluated with OpenFeature remote evaluation (OFREP)', a
     const general = { errorCode: 'GENERAL' }
     await said(request('GET', `${O}/on`), 405, { ...general, errorDetails: 'Method Not Allowed' })
     await said(request('POST', '/ofrep/v1/nothing'), 404, { ...general, errorDetails: 'Not Found' })
-    for (const path of [`${O}/%zz`, `${O}/a%2fb`, `${O}/${'k'.repeat(3000)}`, `${O}/on/more`, '/ofrep', '/ofrep/%'])
+    const [absolute, ipv6] = ['http://service.test', 'HTTPS://[::1]:80']
+    for (const path of [
+      ...[`${O}/%zz`, `${O}/a%2fb`, `${O}/${'k'.repeat(3000)}`, `${O}/on/more`, '/ofrep', '/ofrep/%', '/ofrep?a=/'],
+      ...[`${absolute}/ofrep`, `${absolute}${O}/%zz`, `${ipv6}/ofrep/nothing`, `${ipv6}/ofrep?a`, '/%6Ffrep/nothing'],
+    ])
       t.match((await request('POST', path, {})).json, { ...general, code: undefined, errorDetails: /./ }, path)
-    t.match((await request('POST', '/ofreps')).json, { code: 5, message: 'Not Found' })
+    for (const path of ['/ofreps', '/api/ofrep', '/?/ofrep', 'http://ofrep', 'http://ofrep/nothing?/ofrep'])
+      t.match((await request('POST', path)).json, { code: 5, message: 'Not Found' }, path)
   })
 
   await t.test('an OFREP bulk request gets all flags that can be evaluated, or the named ones, in order', async (t) => {

@@ -42,16 +42,25 @@ const hollow = '\0'
 /** Target in absolute form (RFC 9112 §3.2.2): scheme, host and port, then path and query. */
 const absolute = /^https?:\/\/([a-z0-9._~%!$&'()*+,;=-]+(?::\d*)?|\[[0-9a-f:.]+\](?::\d*)?)(?=[/?]|$)/i
 
-/** Target in origin form. The host of an absolute target replaces the header `Host`. */
-const originForm = (request: IncomingMessage): string => {
-  const target = request.url ?? ''
-  if (target.startsWith('/')) return target
+/** Path and query of a target, and the host of one in absolute form. */
+const partsOf = (target: string): readonly [rest: string, host?: string] => {
+  if (target.startsWith('/')) return [target]
   const [head, host] = absolute.exec(target.slice(0, PATH_BYTES)) ?? []
-  if (head === undefined) return target
-  request.headers.host = host!
+  if (head === undefined) return [target]
   const rest = target.slice(head.length)
-  return rest.startsWith('/') ? rest : `/${rest}`
+  return [rest.startsWith('/') ? rest : `/${rest}`, host!]
 }
+
+/** Target in origin form. The host of an absolute target replaces the header `Host`. */
+const originForm = ({ url = '', headers }: IncomingMessage): string => {
+  const [rest, host] = partsOf(url)
+  if (host !== undefined) headers.host = host
+  return rest
+}
+
+/** True if the first segment of the path of a request is `name`, also if no route accepts the path. */
+export const isBelow = (name: string, { url, originalUrl }: FastifyRequest): boolean =>
+  [url, partsOf(originalUrl)[0]].some((target) => target.split(/[/?]/, 2)[1] === name)
 
 const plain = /^(?:\/[\w~,@:+=!$&'()*;-][\w.~,@:+=!$&'()*;-]*)+$/
 const unprintable = /[^\x21-\x7e]|[#\\]/
