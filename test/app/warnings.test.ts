@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import t from 'tap'
+import { builtInSqlite } from '../../src/adapters/embedded/sqlite-built-in.ts'
 import { logForeignLines } from '../../src/app/telemetry/foreign-lines.ts'
 import { oncePerMinute } from '../../src/app/telemetry/warnings.ts'
 
@@ -62,4 +63,25 @@ await t.test('warnings of Node.js and lines of packages are logged once a minute
   t.strictSame(printed(), [])
   t.strictSame(process.listeners('warning'), listeners)
   t.same([console.warn === warn, console.error === error], [true, true])
+})
+
+await t.test('loading SQLite prints no warning, and later warnings are printed', (t) => {
+  const emitted = t.capture(process, 'emitWarning')
+  const given = { DatabaseSync: 'the class' }
+  let load = (): unknown => given
+  t.intercept(process, 'getBuiltinModule', {
+    value: () => {
+      process.emitWarning('SQLite is an experimental feature', 'ExperimentalWarning')
+      return load()
+    },
+  })
+  t.equal(builtInSqlite(), given)
+  load = () => {
+    throw new Error('no such module')
+  }
+  t.throws(builtInSqlite, { message: 'no such module' })
+  t.strictSame(emitted(), [])
+  process.emitWarning('another')
+  t.match(emitted(), [{ args: ['another'] }])
+  t.end()
 })
