@@ -1,38 +1,17 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { get, type IncomingMessage, request } from 'node:http'
-import t, { type Test } from 'tap'
+import { type IncomingMessage, request } from 'node:http'
+import t from 'tap'
 import { streamTickets } from '../../src/http/streams/tickets.ts'
 import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
+import { listening } from './event-source.ts'
 import { maker } from './flags.ts'
 import type { Issued } from './people.ts'
 
 const BULK = '/ofrep/v1/evaluate/flags'
 type Bulk = { readonly eventStreams?: readonly { readonly endpoint: { readonly requestUri: string } }[] }
-type Event = { readonly id: string; readonly data: { readonly type: string; readonly etag: string } }
-
-/** A browser's `EventSource` without its reconnection: it sends no header but `Last-Event-ID`. */
-const listening = async (t: Test, { url }: Started, path: string, headers: Readonly<Record<string, string>> = {}) => {
-  let text = ''
-  let isEnded = false
-  const asked = get(`${url}${path}`, { agent: false, headers })
-  const end = () => void asked.destroy()
-  t.teardown(end)
-  const [response] = (await once(asked, 'response')) as [IncomingMessage]
-  response.setEncoding('utf8')
-  response.on('data', (chunk: string) => (text += chunk))
-  response.on('error', () => undefined)
-  response.on('close', () => (isEnded = true))
-  const answer = { status: response.statusCode ?? 0, type: response.headers['content-type'] ?? '' }
-  const events = (): readonly Event[] =>
-    [...text.matchAll(/^id: (\d+)\nevent: message\ndata: (.*)\n\n/gm)].map(([, id, data]) => ({
-      id: id!,
-      data: JSON.parse(data!) as Event['data'],
-    }))
-  return { ...answer, events, text: () => text, isEnded: () => isEnded, isComplete: () => response.complete, end }
-}
 
 const announced = async ({ request }: Started, token?: string, namespace = 'default') => {
   const headers = {
@@ -145,21 +124,21 @@ await t.test('a ticket that is not valid is refused in the form of OFREP, as a f
   const yesterday = streamTickets(randomBytes(32), clock.now).write(valid.authentication.id, 'default')
   await service.request('POST', '/api/v1/namespaces', { key: 'other', name: 'other' })
   await service.request('DELETE', `/auth/v1/tokens/${ended.authentication.id}`)
-  const cases = [
-    `namespace=default&ticket=${ticket.slice(0, -1)}${ticket.endsWith('A') ? 'Q' : 'A'}`,
-    `namespace=other&ticket=${ticket}`,
-    `namespace=default&ticket=${ticketOfEnded}`,
-    `namespace=default&ticket=${yesterday}`,
-    `namespace=default&ticket=${'x'.repeat(1_900)}`,
+  const cases: readonly (readonly [name: string, query: string])[] = [
+    ['forged', `namespace=default&ticket=${ticket.slice(0, -1)}${ticket.endsWith('A') ? 'Q' : 'A'}`],
+    ['of another namespace', `namespace=other&ticket=${ticket}`],
+    ['of an ended token', `namespace=default&ticket=${ticketOfEnded}`],
+    ['of another key', `namespace=default&ticket=${yesterday}`],
+    ['no ticket', `namespace=default&ticket=${'x'.repeat(1_900)}`],
   ]
   const ask = (query: string) => service.request('GET', `/ofrep/v1/events?${query}`, undefined, { authorization: '' })
   for (let n = 0; n < 300; n++) {
-    const query = cases[n % cases.length]!
+    const [name, query] = cases[n % cases.length]!
     const answer = await ask(query)
     if (n < cases.length || answer.status !== 401)
-      t.match(answer, { status: 401, json: { errorCode: 'GENERAL', errorDetails: String } }, query)
+      t.match(answer, { status: 401, json: { errorCode: 'GENERAL', errorDetails: String } }, name)
   }
-  t.match(await ask(cases[0]!), { status: 429, json: { errorCode: 'GENERAL' } }, 'the limit of failed credentials')
+  t.match(await ask(cases[0]![1]), { status: 429, json: { errorCode: 'GENERAL' } }, 'the limit of failed credentials')
   const stream = await listening(t, service, `/ofrep/v1/events?namespace=default&ticket=${ticket}`)
   t.equal(stream.status, 200, 'failures of others do not refuse a valid ticket')
   for (const written of [await service.logged(), await service.metrics()])
