@@ -7,7 +7,7 @@ import type { Started } from '../start.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
-import { startStack } from './stack.ts'
+import { controlling, startStack } from './stack.ts'
 import { walking } from './walking.ts'
 
 const BULK = '/ofrep/v1/evaluate/flags'
@@ -73,18 +73,19 @@ await t.test('streams about flags of two instances', { skip }, async (t) => {
     t.same(other, last, 'both instances announce the same state')
   })
 
-  await t.test('an instance that is not fresh ends its streams and refuses new ones', async (t) => {
+  const notFresh = 'an instance that is not fresh ends its streams and refuses new ones'
+  await controlling(t, stack!, { eventstore: 'ends and restarts it' }, notFresh, async (t, { eventstore }) => {
     const stream = await listening(t, a, requestUri)
     const { headers: engine } = await granted(a, { namespaceKey: 'default', role: 'server' })
     const path = '/client/v2/environments/default/namespaces/default/stream'
     const snapshots = await listening(t, a, path, engine as Readonly<Record<string, string>>)
-    stack!.eventstore.kill()
+    eventstore.kill()
     await clocks[0].advance(BOUND)
     await eventually(() => stream.isEnded() && snapshots.isEnded(), 'the end of the streams')
     t.ok(stream.isComplete() && snapshots.isComplete())
     t.match(await a.request('GET', requestUri), { status: 503, json: { errorCode: 'GENERAL' } })
     t.equal((await a.request('GET', path, undefined, engine)).status, 503)
-    await stack!.eventstore.restart()
+    await eventstore.restart()
     await walking(clocks, () =>
       eventually(async () => (await listening(t, a, requestUri)).status === 200, 'a stream of a fresh instance'),
     )
