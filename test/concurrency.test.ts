@@ -1,5 +1,5 @@
 import t from 'tap'
-import { keyedQueue, semaphore } from '../src/concurrency.ts'
+import { keyedQueue, semaphore, sharedCalls } from '../src/concurrency.ts'
 import { noted } from './noted.ts'
 import { virtualClock } from './virtual-clock.ts'
 
@@ -26,6 +26,26 @@ await t.test('tasks with the same key run one after another, in order, even afte
   await t.rejects(first, { message: 'fails' })
   await second
   t.strictSame(done, ['other key', 'first', 'second'])
+})
+
+await t.test('callers during a call share the next one, which begins after their request', async (t) => {
+  const shared = sharedCalls<number>()
+  const waits = [held(), held()]
+  let begun = 0
+  const call = async () => {
+    const mine = begun++
+    await waits[mine]?.wait
+    if (mine === 0) throw new Error('fails')
+    return mine
+  }
+  const first = shared('a', call)
+  const [second, third] = [shared('a', call), shared('a', call)]
+  t.equal(begun, 1)
+  waits[0]!.free()
+  await t.rejects(first, { message: 'fails' })
+  waits[1]!.free()
+  t.strictSame(await Promise.all([second, third]), [1, 1])
+  t.equal(await shared('a', call), 2, 'a later call is its own')
 })
 
 await t.test('a free worker takes the task that has waited longest', async (t) => {

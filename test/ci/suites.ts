@@ -51,6 +51,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'app/auth-services',
     'licences',
     'app/store-metrics',
+    'app/scrub-job',
     'memory-log',
     'app/event-clock',
     'app/outage-log',

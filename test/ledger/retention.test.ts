@@ -29,6 +29,21 @@ await t.test('all checkpoints of a day are kept, then the last of each hour, the
   t.end()
 })
 
+await t.test('the periods of the checkpoints begin and end exactly', (t) => {
+  const [now, day] = [Date.parse('2026-03-01T12:30:00.000Z'), 24 * HOUR]
+  const aged = (size: number, ms: number) => ({ ...sealed(size, 0), sealedAt: new Date(now - ms).toISOString() })
+  const left = (...ages: readonly number[]) =>
+    superseded(
+      ages.map((ms, n) => aged(ages.length - n, ms)),
+      now,
+    )
+  t.strictSame(left(day - 1, day, day + 1), [1], 'at 24 h the last of the hour is kept')
+  t.strictSame(left(30 * day - 1, 30 * day, 30 * day + 1), [1], 'at 30 days the last of the day')
+  t.strictSame(left(day + HOUR / 2, day + HOUR / 2 + 1), [], '12:00:00.000 and 11:59:59.999 are two hours')
+  t.strictSame(left(40.5 * day + HOUR / 2, 40.5 * day + HOUR / 2 + 1), [], '00:00:00.000 and 23:59:59.999 are two days')
+  t.end()
+})
+
 await t.test('the removal reads page by page and removes the same as a removal at once', async (t) => {
   const all = Array.from({ length: 2_500 }, (_, n) => sealed(2_500 - n, 24 + n / 10))
   const dropped: number[] = []

@@ -4,7 +4,7 @@ import { verifyCheckpoint } from '../../src/ledger/note/checkpoint.ts'
 import { signerOf, signNote } from '../../src/ledger/note/note.ts'
 import { parseVkey } from '../../src/ledger/note/vkey.ts'
 import { newSigningKey } from '../../src/ledger/signing-keys.ts'
-import { bodyOf } from '../../src/ledger/witness/cosignatures.ts'
+import { bodyOf, cosignatureIn } from '../../src/ledger/witness/cosignatures.ts'
 import type { SendToWitness } from '../../src/ledger/witness/submission.ts'
 import { cosign, type WitnessAnswer, type WitnessRequest, witness } from '../stand-ins/witness.ts'
 import { eventually } from '../wait.ts'
@@ -191,6 +191,23 @@ await t.test('a cosignature counts if its time is within five minutes of the clo
     t.match((await stateOf(ledger)).error, isIn ? undefined : /more than 5 minutes/)
   }
   await ledger.close()
+})
+
+await t.test('five minutes count, and a millisecond more does not', (t) => {
+  const privateKey = newSigningKey()
+  const { vkey } = witness(NAME, privateKey, () => new Date())
+  const body = `${ORIGIN}\n1\n${ROOT}\n`
+  const line = cosign(NAME, privateKey, body, 1_800_000_000)
+  for (const [offset, isIn] of [
+    [-300_001, false],
+    [-300_000, true],
+    [300_000, true],
+    [300_001, false],
+  ] as const) {
+    const found = cosignatureIn(line, body, parseVkey(vkey)!, new Date(1_800_000_000_000 + offset))
+    t.equal(typeof found === 'object', isIn, `${offset} ms`)
+  }
+  t.end()
 })
 
 /** A refusal, and the checkpoint that the witness publishes. */

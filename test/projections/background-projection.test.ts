@@ -34,7 +34,8 @@ const numbered = (): LogProjection & { readonly block: number } => ({
 const world = (over: Partial<Views> = {}) => {
   const [clock, log, model] = [virtualClock(), memoryLog({ pageSize: 3 }), numbered()]
   const errors: unknown[] = []
-  const state = { writes: true }
+  /** `looks`: number of looks at the number of events. */
+  const state = { writes: true, looks: 0 }
   let revision = -1n
   const append = async (count: number) => {
     for (let n = 0; n < count; n++) {
@@ -49,7 +50,10 @@ const world = (over: Partial<Views> = {}) => {
       log,
       views: { ...views, ...over },
       model,
-      events: () => log.all.length,
+      events: () => {
+        state.looks++
+        return log.all.length
+      },
       writes: () => state.writes,
       onError: (error) => errors.push(error),
     })
@@ -66,6 +70,19 @@ const world = (over: Partial<Views> = {}) => {
   return { clock, log, model, state, errors, append, begin, events, rows }
 }
 const ids = (all: readonly Stored[], count: number) => all.slice(0, count).map(({ id }) => id)
+
+await t.test('a background projection looks for new events once a second', async (t) => {
+  const { clock, state, begin } = world()
+  const indexing = begin()
+  const rests = () => eventually(() => clock.waiting().length > 0, 'a pause')
+  await rests()
+  t.equal(state.looks, 1)
+  await clock.advance(999)
+  t.equal(state.looks, 1)
+  await clock.advance(1)
+  t.equal(state.looks, 2)
+  await indexing.close()
+})
 
 await t.test('a background projection follows the log in whole blocks of events', async (t) => {
   const { clock, log, errors, append, begin, events, rows } = world()
