@@ -98,6 +98,7 @@ const storeFacts = (
   viewLag: follower.viewLag,
   indexLag: indexLag(stores, follower),
   refusedRows: follower.refusedRows,
+  writeAheadLogs: stores.writeAheadLogs ?? (() => Promise.resolve([])),
   provenFor: () => lease?.age() ?? 0,
 })
 

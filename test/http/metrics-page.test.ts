@@ -143,6 +143,7 @@ await t.test('jobs are exported by their last result, and leases by their holder
     viewLag: async () => 7,
     indexLag: async () => 8,
     refusedRows: () => 1,
+    writeAheadLogs: async () => [{ database: 'events.sqlite', bytes: 4096 }],
     provenFor: () => 500,
     clock: virtualClock('1970-01-01T00:00:06.500Z'),
   })
@@ -171,6 +172,7 @@ await t.test('jobs are exported by their last result, and leases by their holder
   )
   t.match(page, /^m_view_lease_held 0$/m)
   t.match(page, /^m_view_lag_events 7$/m)
+  t.match(page, /^m_embedded_wal_bytes\{file="events.sqlite"\} 4096$/m)
   t.match(page, /^m_history_index_lag_events 8$/m)
 })
 

@@ -67,6 +67,7 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   ledger_first_bad_index: [],
   ledger_witness_total: ['witness', 'result'],
   view_documents_refused: [],
+  embedded_wal_bytes: ['file'],
   freshness_age_seconds: [],
   job_interval_seconds: ['name'],
   job_last_start_timestamp_seconds: ['name'],

@@ -28,6 +28,7 @@ export const connections = (clock: Clock, onLost: (error: Error) => void, onLarg
     },
     watch: watch.add,
     forget: watch.forget,
+    logs: watch.logs,
     /**
      * Closes the readers first: only the last connection can checkpoint the write-ahead log completely. If a file was
      * taken away, closes the writer first: the last connection that can write removes the write-ahead log by its path,

@@ -39,6 +39,8 @@ export type Embedded = {
   readonly full: () => boolean
   /** Adds an open file to those that must stay at their paths. */
   readonly watch: (file: string) => void
+  /** Sizes in bytes of the write-ahead logs, with the names of their databases. */
+  readonly writeAheadLogs: () => Promise<readonly { readonly database: string; readonly bytes: number }[]>
   /** Stops the jobs, writes pending rows and releases the directory. */
   readonly close: () => Promise<void>
 }
@@ -153,8 +155,9 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
       onDamage: (of, error, era) => (of === paths.views ? damaged(error, era) : onDamage(error)),
       views: file,
     }
-    const { watch } = open
-    return { store: { log, views, snapshots, queue, keys, binding, files, renewal, full: room.full, watch, close } }
+    const ports = { log, views, snapshots, queue, keys, binding }
+    const { watch, logs: writeAheadLogs } = open
+    return { store: { ...ports, files, renewal, full: room.full, watch, writeAheadLogs, close } }
   } catch (error) {
     const found = damagedFile(error) === paths.views ? (error as Error) : undefined
     spoiled = found

@@ -39,6 +39,8 @@ export type Stores = {
   readonly renewal?: Renewal
   /** Files of an embedded store, for threads that read them directly. */
   readonly files?: Files
+  /** Sizes in bytes of the write-ahead logs of an embedded store, with the names of their databases. */
+  readonly writeAheadLogs?: () => Promise<readonly { readonly database: string; readonly bytes: number }[]>
   readonly pepper: { readonly kid: string; readonly key: Uint8Array }
   /** True if no other instance writes to these stores, so that the memory of this instance is complete. */
   readonly alone: boolean

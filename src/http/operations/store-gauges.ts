@@ -19,6 +19,8 @@ type StoreGauged = {
   readonly indexLag: () => Promise<number>
   /** Number of documents that are too large for the views, so that their rows are out of date. */
   readonly refusedRows: () => number
+  /** Sizes in bytes of the write-ahead logs of an embedded store; none on servers. */
+  readonly writeAheadLogs: () => Promise<readonly { readonly database: string; readonly bytes: number }[]>
   /** Milliseconds since this instance last proved that it has seen the end of the log. */
   readonly provenFor: () => number
   readonly clock: Clock
@@ -33,7 +35,7 @@ const outcomeOf = ({ finishedAt, error }: Run): (typeof OUTCOMES)[number] =>
  */
 export const addStoreGauges = (
   { gauge, count }: Metrics,
-  { queue, intervals, restarts, writesViews, sharing, viewLag, indexLag, refusedRows, provenFor, clock }: StoreGauged,
+  { queue, intervals, restarts, viewLag, indexLag, clock, ...read }: StoreGauged,
 ): void => {
   let pending: Promise<readonly Run[]> | undefined
   /** Reads the runs once for all gauges of a page. */
@@ -58,10 +60,10 @@ export const addStoreGauges = (
     Object.entries(restarts).map(([what, value]) => ({ labels: [what], value })),
   )
   gauge('view_lease_held', '1 if this instance has the lease to write the read models, else 0.', [], () => [
-    { labels: [], value: writesViews() ? 1 : 0 },
+    { labels: [], value: read.writesViews() ? 1 : 0 },
   ])
   gauge('queue_shared', '1 if jobs and rate limits are shared with the other instances, else 0.', [], () => [
-    { labels: [], value: sharing() ? 1 : 0 },
+    { labels: [], value: read.sharing() ? 1 : 0 },
   ])
   const lag = (name: string, help: string, read: () => Promise<number>) =>
     gauge(name, help, [], () =>
@@ -73,10 +75,13 @@ export const addStoreGauges = (
   lag('view_lag_events', 'Events that memory contains and the read models lack.', viewLag)
   lag('history_index_lag_events', 'Events in full segments that the index of events lacks.', indexLag)
   gauge('view_documents_refused', 'Documents too large for the read models; their rows are old.', [], () => [
-    { labels: [], value: refusedRows() },
+    { labels: [], value: read.refusedRows() },
   ])
+  gauge('embedded_wal_bytes', 'Size in bytes of the write-ahead log of a database file.', ['file'], async () =>
+    (await read.writeAheadLogs()).map(({ database, bytes }) => ({ labels: [database], value: bytes })),
+  )
   gauge('freshness_age_seconds', 'Seconds since this instance proved that it has all events of the log.', [], () => [
-    { labels: [], value: provenFor() / 1000 },
+    { labels: [], value: read.provenFor() / 1000 },
   ])
   gauge('job_interval_seconds', 'Seconds between two runs of a job.', ['name'], () =>
     [...intervals].map(([name, every]) => ({ labels: [name], value: every / 1000 })),

@@ -1,4 +1,4 @@
-import { access, copyFile, cp, mkdir, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { access, copyFile, cp, mkdir, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { watchFiles } from '../../../src/adapters/embedded/files/taken-away.ts'
@@ -197,7 +197,29 @@ void t.test('a write-ahead log above 128 MiB is reported once until it is small 
     [LARGE + 1, true],
     [10, false],
   ])
+  t.same(await watch.logs(), [{ path: wal, database: 'views.sqlite', bytes: 10 }])
   watch.close()
+  t.same(await watch.logs(), [], 'a closed store has none')
+})
+
+void t.test('the size of each write-ahead log is that of its file, and a missing log has none', async (t) => {
+  const { directory, store } = await world(t)
+  for (let n = 2; n < 5; n++) await store.log.append(`token-${n}`, [happened(n)], 'none')
+  const sizes = async () =>
+    Object.fromEntries((await store.writeAheadLogs()).map(({ database, bytes }) => [database, bytes]))
+  const sizeOf = async (name: string) => (await stat(join(directory, `${name}-wal`))).size
+  t.same(await sizes(), {
+    'events.sqlite': await sizeOf('events.sqlite'),
+    'views.sqlite': await sizeOf('views.sqlite'),
+  })
+  t.ok((await sizes())['events.sqlite']! > 3 * 4096)
+  store.watch(join(directory, 'ledger.sqlite'))
+  await writeFile(join(directory, 'ledger.sqlite'), '')
+  store.watch(join(directory, 'ledger.sqlite'))
+  t.notOk('ledger.sqlite' in (await sizes()))
+  await writeFile(join(directory, 'ledger.sqlite-wal'), 'four')
+  t.equal((await sizes())['ledger.sqlite'], 4, 'also of a file that a different part opened')
+  await store.close()
 })
 
 void t.test('a write-ahead log shrinks to 64 MiB after it was written to its database', async (t) => {

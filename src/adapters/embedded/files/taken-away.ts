@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
 import type { Clock } from '../../../clock.ts'
 import { filesOf } from '../sqlite.ts'
 import { LOOK_MS } from './disk-space.ts'
@@ -22,12 +23,8 @@ const identityNow = (path: string): string | undefined => {
     return unlessGone(error)
   }
 }
-type Found = { readonly own: string | undefined; readonly bytes: number }
-const findAt = (path: string): Promise<Found> =>
-  stat(path, { bigint: true }).then(
-    (found) => ({ own: identity(found), bytes: Number(found.size) }),
-    (error: unknown) => ({ own: unlessGone(error), bytes: 0 }),
-  )
+const identityAt = (path: string): Promise<string | undefined> =>
+  stat(path, { bigint: true }).then(identity, unlessGone)
 
 const differs = (found: string | undefined, own: string): boolean => found !== undefined && found !== own
 /** Error of an open file that was moved, removed or replaced. */
@@ -59,6 +56,23 @@ export const insistOnSame = (paths: readonly string[]): (() => void) => {
 /** Size in bytes above which a write-ahead log counts as large. A reader keeps it from being written to its database. */
 const LARGE = 128 * 1_048_576
 
+/** Path, database and size in bytes of a write-ahead log. */
+type WriteAheadLog = { readonly path: string; readonly database: string; readonly bytes: number }
+
+/** Write-ahead logs of the databases among the paths. A database without one, or with one that cannot be found, is omitted. */
+const logsOf = async (paths: Iterable<string>): Promise<readonly WriteAheadLog[]> => {
+  const logs: WriteAheadLog[] = []
+  for (const path of paths) {
+    const log = `${path}-wal`
+    const bytes = await stat(log).then(
+      ({ size }) => size,
+      () => undefined,
+    )
+    if (bytes !== undefined) logs.push({ path: log, database: basename(path), bytes })
+  }
+  return logs
+}
+
 /** Listener for a write-ahead log that becomes large, and that is no longer large. */
 export type OnLargeLog = (file: string, bytes: number, isLarge: boolean) => void
 
@@ -68,22 +82,21 @@ export type OnLargeLog = (file: string, bytes: number, isLarge: boolean) => void
  */
 export const watchFiles = (clock: Clock, onTaken: (error: Error) => void, onLarge: OnLargeLog = () => undefined) => {
   const large = new Set<string>()
-  const measure = (path: string, bytes: number): void => {
-    if (!path.endsWith('-wal') || bytes > LARGE === large.has(path)) return
-    if (bytes > LARGE) large.add(path)
-    else large.delete(path)
-    onLarge(path, bytes, bytes > LARGE)
-  }
   let files = new Map<string, { readonly own: string }>()
   let looking: Promise<void> | undefined
 
   const look = async () => {
     for (const [path, file] of files) {
-      const { own, bytes } = await findAt(path)
+      const own = await identityAt(path)
       // The file may have been replaced by this process during the check.
       if (files.get(path) !== file) continue
       if (differs(own, file.own)) return onTaken(takenAway(path))
-      measure(path, bytes)
+    }
+    for (const { path, bytes } of await logsOf(files.keys())) {
+      if (bytes > LARGE === large.has(path)) continue
+      if (bytes > LARGE) large.add(path)
+      else large.delete(path)
+      onLarge(path, bytes, bytes > LARGE)
     }
   }
   const timer = clock.every(LOOK_MS, () => {
@@ -99,6 +112,8 @@ export const watchFiles = (clock: Clock, onTaken: (error: Error) => void, onLarg
     forget: (...paths: readonly string[]): void => {
       for (const path of paths) files.delete(path)
     },
+    /** Present write-ahead logs of the databases among the files. */
+    logs: (): Promise<readonly WriteAheadLog[]> => logsOf(files.keys()),
     close: (): void => {
       timer.cancel()
       files = new Map()
