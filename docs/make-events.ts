@@ -28,7 +28,7 @@ Events are never changed or removed: a replay in order gives the complete histor
 
 * A nested field is written with a dot, \`variant.key\`; a field of each list item with brackets, \`moved[].id\`. An *optional* field is absent if it has no value.
 * **change**: the field is present only if the value changed, as \`{"from": …, "to": …}\`; \`.*\` in the name of a nested field stands for \`from\` and \`to\`. A side without a value is absent.
-* Shares and percentages are float32 values of 0 to 100: 33.33 is stored as 33.33000183105469, the nearest one.
+* Shares and percentages are float32 values of 0 to 100, stored as the shortest decimal that reads back to the same float32: 33.33. Events of early versions have the float32 itself: 33.33000183105469.
 * **Summary** is the form of the sentence that describes an event: \`<time>\` stands for a value, \`[, forced]\` is an optional part, \`(on|off)\` a choice. A text in quotes is JSON and has at most 80 characters
   before \`…\`, a sentence at most 300. Sealed values and digests are never part of it. An event that the version cannot read has the summary \`event <wire name> that this version cannot read\`.
 * **Personal** is the class of personal data in a field. *pseudonym*: a keyed name that always stands for the same person or account. *operator's text*: text of operators and their

@@ -1,4 +1,4 @@
-import type { ListedFlag } from './flags/flag.ts'
+import type { ListedFlag, PartialRule } from './flags/flag.ts'
 
 /** Answer of a rollout, and the share of entities that a threshold covers. Contains no segments. */
 export type Gives = {
@@ -16,8 +16,49 @@ export type AnswersFrom = Pick<ListedFlag, 'type' | 'enabled' | 'ruleCount'> & {
 /** Number of buckets (of 100) that a threshold covers (api.md §8.5). */
 export const reachOf = (percentage: number): number => Math.min(100, Math.max(0, Math.ceil(Math.fround(percentage))))
 
-/** Percentage that a weight gives: of the 1000 buckets of a rule, whole ones only (api.md §8.5). */
-export const givenBy = (weight: number): number => Math.trunc(Math.fround(Math.fround(weight) * 10)) / 10
+/** Number of the 1000 buckets of a rule that a weight covers (api.md §8.5). */
+const bucketsOf = (weight: number): number => Math.trunc(Math.fround(Math.fround(weight) * 10))
+
+/** Percentage that a weight gives: of the 1000 buckets of a rule, whole ones only. */
+export const givenBy = (weight: number): number => bucketsOf(weight) / 10
+
+type Weights = readonly { readonly rollout: number }[]
+/** Percentage that the shares of a rule give together, if some entities get a variant and some get none. */
+export const partialShare = (shares: Weights): number | undefined => {
+  const given = shares.reduce((sum, { rollout }) => sum + bucketsOf(rollout), 0)
+  return given > 0 && given < 1000 ? given / 10 : undefined
+}
+
+/** Effect of shares that give less than 100 %, in an engine of today. */
+const NORMALISED = 'engines that evaluate by themselves give all entities to these variants'
+
+/** Warning for shares that leave entities without a variant; undefined if they give all or none. */
+export const partialShareInWords = (shares: Weights): string | undefined => {
+  const given = partialShare(shares)
+  return given === undefined ? undefined : `the shares give ${given} %: ${NORMALISED}`
+}
+
+/** Rules whose shares leave entities without a variant, with the percentage that the shares give. */
+export const partialRules = (
+  rules: readonly { readonly rank: number; readonly distributions: Weights }[],
+): PartialRule[] =>
+  rules.flatMap(({ rank, distributions }) => {
+    const given = partialShare(distributions)
+    return given === undefined ? [] : [{ rank, given }]
+  })
+
+/** Maximum number of ranks in a warning. */
+const RANKS = 10
+
+/** Warning for the rules of a flag whose shares leave entities without a variant; undefined if there is none. */
+export const partialRulesInWords = (rules: readonly PartialRule[]): string | undefined => {
+  const [only, ...others] = rules
+  if (!only) return undefined
+  if (others.length === 0) return `the shares of rule ${only.rank} give ${only.given} %: ${NORMALISED}`
+  const ranks = rules.slice(0, RANKS).map(({ rank }) => rank)
+  const more = rules.length > RANKS ? ` and ${rules.length - RANKS} more` : ''
+  return `the shares of rules ${ranks.join(', ')}${more} give less than 100 %: ${NORMALISED}`
+}
 
 /** Percentage of a threshold, with the whole percentage that it gives if that differs. */
 export const shareInWords = (percentage: string): string => {

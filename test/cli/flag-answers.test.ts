@@ -20,9 +20,14 @@ await t.test('the command flag shows the possible answers of a flag next to its 
   const red = await make.variant('ranking', 'red')
   await make.rule('ranking', { segmentKey: 'beta' }, { [red]: 100 })
   await make.variantFlag('off', false)
+  await make.variantFlag('part')
+  const blue = await make.variant('part', 'blue')
+  await make.rule('part', { segmentKey: 'beta' }, { [blue]: 100 })
+  await make.rule('part', { segmentKey: 'beta' }, { [blue]: 33.33 })
 
   const env = { ROLLCALL_TOKEN: service.token, ROLLCALL_ADDRESS: service.url }
-  const flag = async (...args: readonly string[]) => (await rollcall(['flag', ...args], env)).out
+  const run = (...args: readonly string[]) => rollcall(['flag', ...args], env)
+  const flag = async (...args: readonly string[]) => (await run(...args)).out
   const rows = (await flag('list')).split('\n').map((line) => line.split(/ {2,}/).slice(0, 4))
   t.strictSame(rows.slice(0, -1), [
     ['KEY', 'TYPE', 'ENABLED', 'ANSWERS'],
@@ -31,7 +36,14 @@ await t.test('the command flag shows the possible answers of a flag next to its 
     ['testers', 'BOOLEAN', 'default false', 'Depends on segments, else false'],
     ['ranking', 'VARIANT', 'true', 'On: depends on segments, else no variant'],
     ['off', 'VARIANT', 'false', 'Off: no match, no variant for everybody'],
+    ['part', 'VARIANT', 'true', 'On: depends on segments, else no variant'],
   ])
+  const partial =
+    'warning: part: the shares of rule 2 give 33.3 %: engines that evaluate by themselves give all entities to these variants\n'
+  t.equal((await run('list')).err, partial)
+  t.equal((await run('get', 'part')).err, partial)
+  t.equal((await run('get', 'part', '--quiet')).err, '')
+  t.equal((await run('get', 'ranking')).err, '')
 
   const one = await flag('get', 'everybody')
   t.match(one, /\nDEFAULT +false\nANSWERS +True for everybody; rollout 1 answers true\nNAME /)

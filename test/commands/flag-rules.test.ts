@@ -155,7 +155,11 @@ await t.test('the distributions of a rule have at most 100 % in total', async ()
   const tooMuch = 'invalid field rollout: distributions of a rule must not exceed 100 in total'
   history(...base)
     .when('AddDistribution', ask(Math.fround(33.33)))
-    .then(distributionAdded('r1', 'd2', 'v2', Math.fround(33.33)))
+    .then(distributionAdded('r1', 'd2', 'v2', 33.33))
+  const early = [...base, distributionAdded('r1', 'd2', 'v2', Math.fround(33.33))]
+  history(...early)
+    .when('UpdateDistribution', ask(Math.fround(33.33)))
+    .then()
   history(...base)
     .when('AddDistribution', ask(33.3309))
     .then(distributionAdded('r1', 'd2', 'v2', 33.3309))

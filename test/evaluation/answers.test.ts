@@ -6,6 +6,7 @@ import {
   booleanAnswers,
   type Gives,
   givenBy,
+  partialShare,
   reachOf,
   shareInWords,
   stillTrue,
@@ -14,6 +15,7 @@ import { booleanBucket, width } from '../../src/evaluation/bucket.ts'
 import { compileFlag } from '../../src/evaluation/compile.ts'
 import { evaluateBoolean, evaluateVariant } from '../../src/evaluation/evaluate.ts'
 import type { FlagInput, RolloutInput, SegmentInput } from '../../src/evaluation/flag.ts'
+import { rolloutJson, ruleJson } from '../../src/http/present/flag.ts'
 
 const KEY = 'checkout-v2'
 /** One entity per bucket. */
@@ -253,5 +255,49 @@ await t.test('the shares that are shown are those that the evaluation gives', (t
   t.equal(shareInWords('0.1'), '0.1 % (counts as 1 %)')
   t.equal(shareInWords('99.01'), '99.01 % (counts as 100 %)')
   t.equal(shareInWords('abc'), 'abc %')
+  t.end()
+})
+
+await t.test('an answer states the share of the whole bucket space, for any percentage and any shares', (t) => {
+  const doc = { namespace: 'n', key: 'f' }
+  const part = { id: 'p', rank: 1, createdAt: '', updatedAt: '' }
+  const float = percentage.map((given) => Math.fround(given))
+  fc.assert(
+    fc.property(float, (given) => {
+      const { threshold } = rolloutJson(doc, {
+        ...part,
+        description: '',
+        type: 'threshold',
+        percentage: given,
+        value: true,
+      })
+      const below = Array.from({ length: 100 }, (_, bucket) => bucket).filter((bucket) => bucket < given).length
+      return (threshold?.countsAs ?? threshold?.percentage) === below && Math.fround(threshold!.percentage) === given
+    }),
+  )
+  const variants = Array.from({ length: 4 }, (_, n) => ({ id: `v${n}`, key: `v${n}`, attachment: '' }))
+  const weights = fc
+    .array(float, { maxLength: 4 })
+    .filter((given) => given.reduce((sum, each) => sum + each, 0) <= 100.001)
+  fc.assert(
+    fc.property(weights, (given) => {
+      const shares = given.map((rollout, n) => ({ ...part, id: `d${n}`, variantId: `v${n}`, rollout }))
+      const rule = { ...part, segments: ['all'], operator: 'or' as const, distributions: shares }
+      const compiled = compileFlag(input({ type: 'variant', enabled: true, variants, rules: [rule] }), segmentOf)
+      if (compiled.type !== 'variant') return false
+      const chosen = Array.from(
+        { length: 1000 },
+        (_, bucket) => compiled.rules[0]!.shares.find(({ below }) => bucket < below)?.variant.key,
+      )
+      const shown = ruleJson(doc, rule).distributions.map(({ variantId, rollout, countsAs = rollout }) => [
+        variantId,
+        countsAs,
+      ])
+      const reached = given.map((_, n) => [`v${n}`, chosen.filter((key) => key === `v${n}`).length / 10])
+      const all = chosen.filter((key) => key !== undefined).length / 10
+      t.same(shown, reached)
+      return partialShare(shares) === (all > 0 && all < 100 ? all : undefined)
+    }),
+  )
   t.end()
 })

@@ -47,7 +47,7 @@ export const documented = {
     distributions: 'distributions',
     ...times,
   },
-  distribution: { id: null, ruleId: null, variantId: 'variant', rollout: 'rollout', ...times },
+  distribution: { id: null, ruleId: null, variantId: 'variant', rollout: 'rollout', countsAs: null, ...times },
   /** The rank is the order of the list; the parts determine the type. */
   rollout: {
     id: null,
@@ -60,7 +60,7 @@ export const documented = {
     ...times,
   },
   rolloutSegment: { segmentKey: 'key', segmentKeys: 'keys', segmentOperator: 'operator', value: 'value' },
-  rolloutThreshold: { percentage: 'percentage', value: 'value' },
+  rolloutThreshold: { percentage: 'percentage', countsAs: null, value: 'value' },
   segment: {
     key: 'key',
     namespaceKey: null,

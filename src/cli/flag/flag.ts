@@ -1,13 +1,20 @@
 import type { Command } from 'commander'
-import { type AnswersFrom, answersInWords, stillTrue } from '../../contract/answers.ts'
-import type { Flag, FlagList, ListedFlag } from '../../contract/flags/flag.ts'
-import type { Rollout, RolloutList } from '../../contract/flags/rollout.ts'
+import {
+  type AnswersFrom,
+  answersInWords,
+  partialRules,
+  partialRulesInWords,
+  stillTrue,
+} from '../../contract/answers.ts'
+import type { Flag, FlagList, ListedFlag, PartialRule } from '../../contract/flags/flag.ts'
+import type { RolloutList } from '../../contract/flags/rollout.ts'
 import type { RuleList } from '../../contract/flags/rule.ts'
 import { EXIT, isFailure } from '../../failure.ts'
 import { type Client, segment } from '../client/client.ts'
 import { clientOf, type TargetOptions, wholeNumber, withField, withMoment, withOutput, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'
 import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
+import { escapeControl, type Terminal } from '../terminal/terminal.ts'
 import { addFlagDelete } from './delete.ts'
 
 type FlagOptions = TargetOptions & OutputOptions & { readonly namespace: string; readonly at?: string }
@@ -54,6 +61,12 @@ const rootOf = (namespace: string) => `/api/v1/namespaces/${segment(namespace)}/
 /** The answers of a flag are shown in a table only; other formats print the response of the service unchanged. */
 const asTable = ({ output, field }: OutputOptions): boolean => output === 'table' && field === undefined
 
+/** Warns of the rules of a flag whose shares give less than 100 %. */
+const warnOfShares = (key: string, rules: readonly PartialRule[], options: FlagOptions, terminal: Terminal): void => {
+  const warning = partialRulesInWords(rules)
+  if (warning !== undefined && !options.quiet) terminal.info(`warning: ${escapeControl(key)}: ${warning}`)
+}
+
 type ListOptions = FlagOptions & { readonly limit: number; readonly all?: boolean }
 
 /** Fails if the namespace does not exist, because its list is empty too. Ignores a missing right to see namespaces. */
@@ -79,24 +92,39 @@ const list = async (options: ListOptions, given: CommandServices): Promise<void>
   } while (page.nextPageToken !== '' && found.length < limit)
   if (found.length === 0) await insistOnNamespace(client, namespace, at)
   printMany(given.terminal, found, { ...page, flags: found }, ({ key }) => key, COLUMNS, options)
+  for (const { key, partialRules: partial = [] } of found) warnOfShares(key, partial, options, given.terminal)
   if (page.nextPageToken !== '' && !quiet)
     given.terminal.info(`${found.length} of ${page.totalCount} flags shown; use --all for the rest.`)
 }
 
-/** Loads the parts of a flag that determine its answers. */
-const answersFrom = async ({ ask }: Client, path: string, flag: Flag, at: string | undefined): Promise<AnswersFrom> => {
-  if (!isBoolean(flag)) {
-    const { totalCount } = await ask<RuleList>('GET', `${path}/rules`, { query: { at, limit: 1 } })
-    return { ...flag, ruleCount: totalCount }
-  }
-  const rollouts: Rollout[] = []
+type PartPage<T> = { readonly parts: readonly T[]; readonly nextPageToken: string }
+
+/** Loads all pages of a list of parts. */
+const partsOf = async <T>(load: (pageToken: string) => Promise<PartPage<T>>): Promise<T[]> => {
+  const found: T[] = []
   let pageToken = ''
   do {
-    const page = await ask<RolloutList>('GET', `${path}/rollouts`, { query: { at, pageToken } })
-    rollouts.push(...page.rollouts)
+    const page = await load(pageToken)
+    found.push(...page.parts)
     pageToken = page.nextPageToken
   } while (pageToken !== '')
-  return { ...flag, rollouts }
+  return found
+}
+
+/** Loads the parts of a flag that determine its answers. */
+const answersFrom = async ({ ask }: Client, path: string, flag: Flag, at?: string): Promise<ListedFlag> => {
+  if (isBoolean(flag)) {
+    const rollouts = await partsOf(async (pageToken) => {
+      const page = await ask<RolloutList>('GET', `${path}/rollouts`, { query: { at, pageToken } })
+      return { ...page, parts: page.rollouts }
+    })
+    return { ...flag, rollouts }
+  }
+  const rules = await partsOf(async (pageToken) => {
+    const page = await ask<RuleList>('GET', `${path}/rules`, { query: { at, pageToken } })
+    return { ...page, parts: page.rules }
+  })
+  return { ...flag, ruleCount: rules.length, partialRules: partialRules(rules) }
 }
 
 const get = async (key: string, options: FlagOptions, given: CommandServices): Promise<void> => {
@@ -104,8 +132,9 @@ const get = async (key: string, options: FlagOptions, given: CommandServices): P
   const client = await clientOf(options, given)
   const path = `${rootOf(namespace)}/${segment(key)}`
   const found = await client.ask<Flag>('GET', path, { query: { at } })
-  const from = asTable(options) ? await answersFrom(client, path, found, at) : found
+  const from: ListedFlag = asTable(options) ? await answersFrom(client, path, found, at) : found
   printOne(given.terminal, found, () => found.key, moreColumns(from), options)
+  warnOfShares(key, from.partialRules ?? [], options, given.terminal)
 }
 
 /** `rollcall flag list|get|delete`. `list` and `get` show the present or a moment. */

@@ -1,4 +1,4 @@
-import { givenBy } from '../../contract/answers.ts'
+import { partialShare } from '../../contract/answers.ts'
 import { fail } from '../../failure.ts'
 import type { FlagPart, RulePart, SegmentPart } from '../document/parts.ts'
 import { type Problem, problemsOf } from './rules.ts'
@@ -95,8 +95,8 @@ export const partialShares = (
 ): readonly { readonly place: string; readonly given: number }[] =>
   flags.flatMap(({ rules }) =>
     rules.flatMap(({ at, shares }) => {
-      const given = shares.reduce((sum, { rollout }) => sum + 10 * givenBy(Number(rollout)), 0) / 10
-      return given > 0 && given < 100 ? [{ place: at('distributions'), given }] : []
+      const given = partialShare(shares.map(({ rollout }) => ({ rollout: Number(rollout) })))
+      return given === undefined ? [] : [{ place: at('distributions'), given }]
     }),
   )
 

@@ -1,6 +1,7 @@
 import { refuse } from '../../errors.ts'
 import { changed, changes, moved, replaced, without } from '../../events/change.ts'
 import type { Rollout, SegmentOperator, Use } from '../../events/flag.ts'
+import { shortFloat32 } from '../../events/json/float32.ts'
 import { freeRank, numbered, ordered } from './ranks.ts'
 import { operatorOf } from './rules.ts'
 import { type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, used } from './state.ts'
@@ -48,6 +49,10 @@ const typeNames = { threshold: 'THRESHOLD_ROLLOUT_TYPE', segment: 'SEGMENT_ROLLO
 
 type Fields<T extends Rollout['type']> = Omit<Extract<Rollout, { type: T }>, 'id' | 'rank'>
 
+/** Rollout with the shortest decimal of its percentage. */
+const shortened = <T extends Rollout | RolloutPart>(rollout: T): T =>
+  rollout.type === 'threshold' ? { ...rollout, percentage: shortFloat32(rollout.percentage) } : rollout
+
 const shaped = (
   flag: Flag,
   description: string,
@@ -55,7 +60,7 @@ const shaped = (
   held: readonly Use[],
   reservations: readonly Use[],
 ) => {
-  if (part.type === 'threshold') return { description, ...part } satisfies Fields<'threshold'>
+  if (part.type === 'threshold') return { description, ...shortened(part) } satisfies Fields<'threshold'>
   const segments = used(flag, part.segments, held, reservations)
   return { description, ...part, segments, operator: operatorOf(segments, part.operator) } satisfies Fields<'segment'>
 }
@@ -82,7 +87,7 @@ export const decideRollouts: Decide<RolloutCommands> = {
         `cannot change type of rollout: have "${typeNames[rollout.type]}" attempted "${typeNames[part.type]}"`,
       )
     const held = rollout.type === 'segment' ? rollout.segments : []
-    const found = changes<object>(rollout, shaped(flag, description, part, held, reservations))
+    const found = changes<object>(shortened(rollout), shaped(flag, description, part, held, reservations))
     return found ? [{ type: 'RolloutUpdated', data: { ...naming(of), rollout: { id, ...found } } }] : []
   },
 

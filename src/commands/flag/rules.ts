@@ -1,6 +1,7 @@
 import { invalid, refuse } from '../../errors.ts'
 import { changed, changes, moved, replaced, without } from '../../events/change.ts'
 import type { Distribution, Rule, SegmentOperator, Use } from '../../events/flag.ts'
+import { shortFloat32 } from '../../events/json/float32.ts'
 import { freeRank, numbered, ordered } from './ranks.ts'
 import { type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, used } from './state.ts'
 
@@ -47,6 +48,12 @@ const ruleOf = (flag: Flag, { rule: id, ...of }: OfRule, variantId: string): Fla
   )
 }
 
+/** Distribution with the shortest decimal of its share. */
+const shortened = (distribution: Distribution): Distribution => ({
+  ...distribution,
+  rollout: shortFloat32(distribution.rollout),
+})
+
 const withinHundred = (distributions: readonly Distribution[], rollout: number): void => {
   const total = distributions.reduce((sum, each) => sum + each.rollout, rollout)
   if (total > 100.001) invalid('rollout', 'distributions of a rule must not exceed 100 in total')
@@ -92,14 +99,16 @@ export const decideRules: Decide<RuleCommands> = {
     const { distributions } = ruleOf(flag, of, distribution.variantId)
     if (distributions.some(({ id }) => id === distribution.id)) return []
     withinHundred(distributions, distribution.rollout)
-    return [{ type: 'DistributionAdded', data: { ...naming(of), rule: of.rule, distribution } }]
+    return [
+      { type: 'DistributionAdded', data: { ...naming(of), rule: of.rule, distribution: shortened(distribution) } },
+    ]
   },
 
   UpdateDistribution: (flag, { distribution, ...of }) => {
     const { distributions } = ruleOf(flag, of, distribution.variantId)
     const present = distributions.find(({ id }) => id === distribution.id)
     if (!present) return refuse('not_found', `distribution "${distribution.id}" not found`)
-    const found = changes<Omit<Distribution, 'id'>>(present, distribution)
+    const found = changes<Omit<Distribution, 'id'>>(shortened(present), shortened(distribution))
     if (!found) return []
     withinHundred(without(distributions, distribution.id), distribution.rollout)
     return [

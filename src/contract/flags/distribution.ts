@@ -1,15 +1,17 @@
+import { Type } from 'typebox'
 import { invalid } from '../../errors.ts'
 import { Float32, named, type Shown, Text, times } from '../answer.ts'
 import type { Field } from '../readers/field.ts'
 import { float, text } from '../readers/fields.ts'
 import { input, query } from '../readers/input.ts'
 
-/** Percentage of a rule's entities that get a variant (api.md §7.2). */
+/** Percentage of a rule's entities that get a variant; `countsAs` if the buckets give another one (api.md §7.2). */
 export const Distribution = named('Distribution', {
   id: Text,
   ruleId: Text,
   variantId: Text,
   rollout: Float32,
+  countsAs: Type.Optional(Type.Number()),
   ...times,
 })
 export type Distribution = Shown<typeof Distribution>

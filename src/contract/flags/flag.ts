@@ -40,9 +40,13 @@ export type FlagWithUsage = Shown<typeof FlagWithUsage>
 const SegmentUse = named('SegmentUse', { part: Type.Enum(['rule', 'rollout']), id: Id, rank: Int32 })
 type SegmentUse = Shown<typeof SegmentUse>
 
+/** A rule whose shares give less than 100 %, with the percentage that they give. */
+const PartialRule = named('PartialRule', { rank: Int32, given: Type.Number() })
+export type PartialRule = Shown<typeof PartialRule>
+
 /**
  * A flag in a list. `include=usage` adds the hour of its last evaluation; `include=targeting` also its rollouts, rule
- * count and last change. The filter `segmentKey` adds the uses of that segment.
+ * count, rules with shares below 100 %, and last change. The filter `segmentKey` adds the uses of that segment.
  */
 export const ListedFlag = named('ListedFlag', {
   ...Flag.properties,
@@ -50,6 +54,7 @@ export const ListedFlag = named('ListedFlag', {
   ...lastEvaluation,
   rollouts: Type.Optional(Type.Array(Rollout)),
   ruleCount: Type.Optional(Type.Integer()),
+  partialRules: Type.Optional(Type.Array(PartialRule)),
   segmentUses: Type.Optional(Type.Array(SegmentUse)),
 })
 export type ListedFlag = Shown<typeof ListedFlag>

@@ -8,8 +8,8 @@ import { description } from '../resource.ts'
 import { bySegments, ids, rank, segmentFields, segmentsGiven } from './rule-fields.ts'
 
 /**
- * A rollout of a boolean flag: `threshold` for a percentage of the entities, `segment` for the entities in segments
- * (api.md §7.2).
+ * A rollout of a boolean flag: `threshold` for a percentage of the entities, `segment` for the entities in segments.
+ * `countsAs` is the percentage that the buckets give, only if it is another one (api.md §7.2).
  */
 export const Rollout = named('Rollout', {
   id: Text,
@@ -20,7 +20,13 @@ export const Rollout = named('Rollout', {
   description: Text,
   ...times,
   segment: Type.Optional(named('RolloutSegment', { ...bySegments, value: Type.Boolean() })),
-  threshold: Type.Optional(named('RolloutThreshold', { percentage: Float32, value: Type.Boolean() })),
+  threshold: Type.Optional(
+    named('RolloutThreshold', {
+      percentage: Float32,
+      countsAs: Type.Optional(Type.Integer()),
+      value: Type.Boolean(),
+    }),
+  ),
 })
 export type Rollout = Shown<typeof Rollout>
 /** Answer to a list of rollouts. For compatibility it contains the same list in two fields. */

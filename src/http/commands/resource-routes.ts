@@ -18,7 +18,7 @@ import { type Call, type RouteOptions, route } from '../route/route.ts'
 import { type Guarded, ordinary } from '../route/statements.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { ReadServices } from '../services/reads.ts'
-import { type Answer, ok } from '../wire/reply.ts'
+import { type Answer, ok, warned } from '../wire/reply.ts'
 import { takeRoom } from '../wire/room.ts'
 import { applyEvents, contextOf } from './command-context.ts'
 import { type Rehearsed, rehearsedRows } from './dry-run.ts'
@@ -97,7 +97,7 @@ const incarnationOf = async ({ flagStore, log }: CommandServices & ReadServices,
 
 type Written = { readonly stored: readonly Stored[] }
 /** Outcome of a command on a part: the state of its flag or segment, and the revision. */
-type Whole = Written & { readonly revision: bigint; readonly state: { readonly incarnation: string | undefined } }
+type Whole<S> = Written & { readonly revision: bigint; readonly state: S }
 
 /** Runs commands on one kind of aggregate and builds the answers. */
 const writer =
@@ -132,9 +132,7 @@ const writer =
         const id = idOf(of)
         const row = rows(projection, id) ?? held(service, of) ?? (await rowNow(service.log, projection, id))
         const { doc, changes } = readable(row) ?? refuse('write_conflict')
-        const warning = doc && warn?.(doc)
-        const all = warning === undefined ? headers : { ...headers, warning: `299 - "${warning}"` }
-        return ok(show(doc ?? refuse('write_conflict')), changes, all)
+        return ok(show(doc ?? refuse('write_conflict')), changes, { ...headers, ...warned(doc && warn?.(doc)) })
       },
       /** Rehearses a command and answers with the document before and after it; the ETag is the present revision. */
       respondRehearsed: async <T>(
@@ -142,12 +140,13 @@ const writer =
         key: string,
         work: (of: Of, context: Context) => Promise<Rehearsed>,
         show: (present: D, next: D, revision: string) => T | Promise<T>,
+        warn?: (next: D) => string | undefined,
       ): Promise<Answer<T>> => {
         await take(service, call, key)
         const of = await target(call, key)
         const outcome = await work(of, contextOf(call, service))
         const { present, next } = await rehearsedRows(service, projection, idOf(of), held(service, of), outcome)
-        return ok(await show(present.doc, next, String(present.changes)), present.changes)
+        return ok(await show(present.doc, next, String(present.changes)), present.changes, warned(warn?.(next)))
       },
       /** Runs a command with an empty answer. */
       respondEmpty: async (
@@ -162,15 +161,17 @@ const writer =
       /**
        * Runs a command on a part; the answer is empty, with the revision of its flag or segment if that still exists.
        */
-      respondRevision: async (
+      respondRevision: async <S extends { readonly incarnation: string | undefined }>(
         call: AnyCall,
         key: string,
-        work: (of: Of, context: Context) => Promise<Whole>,
+        work: (of: Of, context: Context) => Promise<Whole<S>>,
+        warn?: (state: S) => string | undefined,
       ): Promise<Answer<Shown<typeof Nothing>>> => {
         const of = await target(call, key)
         const { stored, revision, state } = await work(of, contextOf(call, service))
         const { headers } = await applyEvents(service, stored)
-        return ok({}, state.incarnation === of.incarnation ? revision : undefined, headers)
+        if (state.incarnation !== of.incarnation) return ok({}, undefined, headers)
+        return ok({}, revision, { ...headers, ...warned(warn?.(state)) })
       },
     }
   }

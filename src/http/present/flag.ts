@@ -1,3 +1,4 @@
+import { givenBy, reachOf } from '../../contract/answers.ts'
 import { flagTypes, rolloutTypes, segmentOperators } from '../../contract/enums.ts'
 import type { Distribution } from '../../contract/flags/distribution.ts'
 import type { Flag } from '../../contract/flags/flag.ts'
@@ -39,14 +40,11 @@ export const variantJson = (
 export const distributionJson = (
   ruleId: string,
   { id, variantId, rollout, createdAt, updatedAt }: DistributionDoc,
-): Distribution => ({
-  id,
-  ruleId,
-  variantId,
-  rollout: shortFloat32(rollout),
-  createdAt,
-  updatedAt,
-})
+): Distribution => {
+  const share = shortFloat32(rollout)
+  const given = givenBy(share)
+  return { id, ruleId, variantId, rollout: share, ...(given !== share && { countsAs: given }), createdAt, updatedAt }
+}
 
 export const ruleJson = (
   of: OfFlag,
@@ -63,7 +61,11 @@ export const ruleJson = (
 
 const partJson = (rollout: RolloutDoc): Pick<Rollout, 'segment' | 'threshold'> => {
   const { value } = rollout
-  if (rollout.type === 'threshold') return { threshold: { percentage: shortFloat32(rollout.percentage), value } }
+  if (rollout.type === 'threshold') {
+    const percentage = shortFloat32(rollout.percentage)
+    const counted = Number.isInteger(percentage) ? {} : { countsAs: reachOf(percentage) }
+    return { threshold: { percentage, ...counted, value } }
+  }
   return { segment: { ...segmentsShown(rollout.segments, rollout.operator), value } }
 }
 

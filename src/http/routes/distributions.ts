@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { flag } from '../../commands/flag/flag.ts'
 import { Nothing } from '../../contract/answer.ts'
-import { givenBy } from '../../contract/answers.ts'
+import { partialShareInWords } from '../../contract/answers.ts'
 import { Distribution, distributionBody, distributionDeletion } from '../../contract/flags/distribution.ts'
 import { partOf } from '../../contract/flags/rule-fields.ts'
 import type { ReadBy } from '../../contract/readers/input.ts'
@@ -12,13 +12,6 @@ import type { Service } from '../services/service.ts'
 
 const tag = 'Distributions'
 type Body = ReadBy<typeof distributionBody>
-
-/** Warning for shares that leave entities without a variant; undefined if they give all or none. */
-const partialShares = (shares: readonly { readonly rollout: number }[]): string | undefined => {
-  const given = shares.reduce((sum, { rollout }) => sum + 10 * givenBy(rollout), 0) / 10
-  if (given === 0 || given >= 100) return undefined
-  return `the shares give ${given} %: engines that evaluate by themselves give all entities to these variants`
-}
 
 /** Distributions of a rule (api.md §7). */
 export const distributionsRoutes = (app: FastifyInstance, service: Service): void => {
@@ -34,7 +27,7 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
       call.params['flagKey']!,
       (of, context) => execute(flag, `${of.namespace}+${of.key}`, command, { ...of, rule, distribution }, context),
       (doc) => distributionJson(rule, partOf(partOf(doc.rules, rule).distributions, id)),
-      (doc) => partialShares(partOf(doc.rules, rule).distributions),
+      (doc) => partialShareInWords(partOf(doc.rules, rule).distributions),
     )
   }
 
@@ -76,14 +69,18 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
     answer: Nothing,
     run: (call) => {
       const [rule, id, variantId] = [call.params['ruleId']!, call.params['id']!, call.query.variantId]
-      return respondRevision(call, call.params['flagKey']!, (of, context) =>
-        execute(
-          flag,
-          `${of.namespace}+${of.key}`,
-          'RemoveDistribution',
-          { ...of, rule, id, variantId },
-          { ...context, needsEffect: true },
-        ),
+      return respondRevision(
+        call,
+        call.params['flagKey']!,
+        (of, context) =>
+          execute(
+            flag,
+            `${of.namespace}+${of.key}`,
+            'RemoveDistribution',
+            { ...of, rule, id, variantId },
+            { ...context, needsEffect: true },
+          ),
+        ({ rules }) => partialShareInWords(rules.find((part) => part.id === rule)?.distributions ?? []),
       )
     },
   })

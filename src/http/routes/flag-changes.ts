@@ -1,4 +1,5 @@
 import type { FlagChange } from '../../commands/flag/changes.ts'
+import { partialRules, partialRulesInWords } from '../../contract/answers.ts'
 import { ChangedFlag, type FlagChangeAsked, flagChanges } from '../../contract/flags/flag-changes.ts'
 import { explainedDryRunQuery } from '../../contract/readers/changes.ts'
 import type { FlagDoc } from '../../projections/flags.ts'
@@ -67,6 +68,8 @@ const shown = (doc: FlagDoc, refs: TemporaryIds): ChangedFlag => ({
   refs: refs.all(),
 })
 
+const warning = ({ rules }: FlagDoc): string | undefined => partialRulesInWords(partialRules(rules))
+
 /** Changes a flag and its parts atomically, or tries the changes without a write (api.md §7.9). */
 export const flagChangesRoutes: Mount = (app, service) => {
   const { reservations, rehearsal, flagStore } = service
@@ -96,6 +99,7 @@ export const flagChangesRoutes: Mount = (app, service) => {
           key,
           (of, context) => reservations.changeFlag({ ...of, changes }, context),
           (doc) => shown(doc, refs),
+          warning,
         )
       }
       const entity = body.evaluate
@@ -110,6 +114,7 @@ export const flagChangesRoutes: Mount = (app, service) => {
           revision,
           ...(entity && { evaluations: draftAnswers(present, changed, { entity, explain, names, segment }) }),
         }),
+        warning,
       )
     },
   })

@@ -1,6 +1,7 @@
 import { flag } from '../../commands/flag/flag.ts'
 import { noFlag } from '../../commands/flag/state.ts'
 import { Nothing } from '../../contract/answer.ts'
+import { partialRules } from '../../contract/answers.ts'
 import {
   Flag,
   FlagList,
@@ -27,15 +28,19 @@ const tag = 'Flags'
 
 type Show = (doc: FlagDoc) => ListedFlag | Promise<ListedFlag>
 
-/** A flag with its last change, its rollouts and the number of its rules. */
+/** A flag with its last change, its rollouts, the number of its rules, and the rules with shares below 100 %. */
 const withTargeting = (service: Service): Show => {
   const lastChange = lastChanges(service)
-  return async (doc) => ({
-    ...flagJson(doc),
-    ...(await lastChange(doc)),
-    rollouts: doc.rollouts.map((rollout) => rolloutJson(doc, rollout)),
-    ruleCount: doc.rules.length,
-  })
+  return async (doc) => {
+    const partial = partialRules(doc.rules)
+    return {
+      ...flagJson(doc),
+      ...(await lastChange(doc)),
+      rollouts: doc.rollouts.map((rollout) => rolloutJson(doc, rollout)),
+      ruleCount: doc.rules.length,
+      ...(partial.length > 0 && { partialRules: partial }),
+    }
+  }
 }
 
 /** Adds the hour of the last evaluation of each flag; `prepare` reads the hours of the next flags. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { flag } from '../../commands/flag/flag.ts'
 import { Nothing } from '../../contract/answer.ts'
+import { partialRules, partialRulesInWords } from '../../contract/answers.ts'
 import { partOf } from '../../contract/flags/rule-fields.ts'
 import { Variant, variantBody } from '../../contract/flags/variant.ts'
 import type { ReadBy } from '../../contract/readers/input.ts'
@@ -64,8 +65,12 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
     answer: Nothing,
     run: (call) => {
       const id = call.params['id']!
-      return respondRevision(call, call.params['flagKey']!, (of, context) =>
-        execute(flag, `${of.namespace}+${of.key}`, 'RemoveVariant', { ...of, id }, { ...context, needsEffect: true }),
+      return respondRevision(
+        call,
+        call.params['flagKey']!,
+        (of, context) =>
+          execute(flag, `${of.namespace}+${of.key}`, 'RemoveVariant', { ...of, id }, { ...context, needsEffect: true }),
+        ({ rules }) => partialRulesInWords(partialRules(rules)),
       )
     },
   })

@@ -66,6 +66,10 @@ export const ok = <T>(body: T, revision?: bigint, headers: Readonly<Record<strin
 export const written = <T>(json: Json<T>, etag?: string): Answer<T> =>
   etag === undefined ? { body: undefined, json } : { body: undefined, json, etag }
 
+/** Header with a warning about the state after a write, if there is one. */
+export const warned = (warning: string | undefined): Readonly<Record<string, string>> =>
+  warning === undefined ? {} : { warning: `299 - "${warning}"` }
+
 /** Answer with status 302 to a location. */
 /** Answer with a whole table as CSV. */
 export const csvAnswer = <T>(text: string, headers: Readonly<Record<string, string>>): Answer<T> => {

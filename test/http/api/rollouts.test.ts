@@ -30,7 +30,7 @@ await t.test('rollouts are created, read, changed and deleted', async (t) => {
       rank: 1,
       description: '',
       createdAt: updatedAt,
-      threshold: { percentage: 33.33, value: true },
+      threshold: { percentage: 33.33, countsAs: 34, value: true },
     })
     t.match(made.text, /"percentage":33\.33[,}]/)
     const listed = (await request('GET', path)).json
