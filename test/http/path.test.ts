@@ -41,6 +41,39 @@ await t.test('a request path is accepted up to its limits', (t) => {
   t.end()
 })
 
+await t.test('an absolute target counts as its path and query, and its host replaces the header', (t) => {
+  const read = (url: string) => {
+    const request = { url, headers: { host: 'header.test' } } as Request
+    const clean = cleanTarget(request)
+    const { target, headers } = request
+    return [target === undefined || target === 'hollow' ? clean : target, headers.host]
+  }
+  for (const [url, path, host] of [
+    ['/livez', '/livez', 'header.test'],
+    ['http://a.test/livez', '/livez', 'a.test'],
+    ['HTTPS://A.test:8443/livez/?x=http://b/', '/livez?x=http://b/', 'A.test:8443'],
+    ['http://[2001:db8::1]:80', '/', '[2001:db8::1]:80'],
+    ['http://a.test:', '/', 'a.test:'],
+    ['http://a.test?x', '/?x', 'a.test'],
+    ['http://a.test/%61//b', '/a/%00/b', 'a.test'],
+    ['http://a.test/a/../b', 'malformed', 'a.test'],
+    [`http://a.test/${'a'.repeat(2_048)}`, 'long', 'a.test'],
+    [`http://${'a'.repeat(2_041)}/livez`, '/livez', 'a'.repeat(2_041)],
+    [`http://${'a'.repeat(2_042)}/livez`, 'long', 'header.test'],
+    [`http://${'a'.repeat(2_041)}:/livez`, 'long', 'header.test'],
+    ['/http://a.test/livez', '/http%3A/%00/a.test/livez', 'header.test'],
+    ['http://user@a.test/livez', 'malformed', 'header.test'],
+    ['http://a.test:x/livez', 'malformed', 'header.test'],
+    ['http:///livez', 'malformed', 'header.test'],
+    ['http:/livez', 'malformed', 'header.test'],
+    ['ftp://a.test/livez', 'malformed', 'header.test'],
+    ['a.test:80', 'malformed', 'header.test'],
+    ['*', 'malformed', 'header.test'],
+  ] as const)
+    t.strictSame(read(url), [path, host], url.slice(0, 60))
+  t.end()
+})
+
 await t.test('a request path that is too long is refused without being scanned', (t) => {
   const forms: Readonly<Record<string, string>> = {
     slashes: '/',

@@ -45,9 +45,10 @@ const absolute = /^https?:\/\/([a-z0-9._~%!$&'()*+,;=-]+(?::\d*)?|\[[0-9a-f:.]+\
 /** Path and query of a target, and the host of one in absolute form. */
 const partsOf = (target: string): readonly [rest: string, host?: string] => {
   if (target.startsWith('/')) return [target]
-  const [head, host] = absolute.exec(target.slice(0, PATH_BYTES)) ?? []
-  if (head === undefined) return [target]
+  const [head = '', host] = absolute.exec(target.slice(0, PATH_BYTES)) ?? []
   const rest = target.slice(head.length)
+  // The host may go on after the part that was matched.
+  if (head === '' || !['', '/', '?'].includes(rest.charAt(0))) return [target]
   return [rest.startsWith('/') ? rest : `/${rest}`, host!]
 }
 
