@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis'
 import t from 'tap'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
@@ -32,7 +33,12 @@ await t.test('requests succeed while Redis restarts', { skip }, async (t) => {
   const cleanup = 'authentication.methods.token.cleanup'
   const settings = { ...stack!.settings, [`${cleanup}.interval`]: '1s', [`${cleanup}.grace_period`]: '1s' }
   const clock = walkingClock(t)
+  const admin = new Redis(stack!.settings['redis.url']!)
+  await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  admin.disconnect()
   const service = await startService(t, settings, { clock })
+  const evicting = async () => (await told(service)).others.filter(({ policy }) => policy === 'allkeys-lru')
+  await eventually(async () => (await evicting()).length > 0, 'the line about evicted keys')
   const before = (await told(service)).others.length
   t.same(await ready(service), [200, 'ok'])
   t.equal(await shared(service), '1')
@@ -58,6 +64,8 @@ await t.test('requests succeed while Redis restarts', { skip }, async (t) => {
   t.ok(Number(after.ofRedis[1]!['failures']) > 1, 'of an outage that failed more than one call')
   t.equal(after.ofRedis.length, 2)
   t.equal(after.others.length, before, 'no other log line')
+  t.match(await evicting(), [{ level: 'WARN', msg: /^Redis evicts keys .* set maxmemory-policy to noeviction$/ }])
+  t.equal((await evicting()).length, 1, 'logged once')
 })
 
 await t.test('the service starts although Redis is unavailable', { skip }, async (t) => {
