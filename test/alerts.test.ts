@@ -163,6 +163,7 @@ await t.test('the alert rules and the dashboard match the metrics that a running
       'history_streams',
       'streams_sent_total',
       'streams_slow_total',
+      'trace_spans_total',
       'subjects_erased_total',
     )
     for (const metric of metrics.keys()) {

@@ -81,6 +81,7 @@ const everywhere = [
   'regular-file.ts',
   'byte-budget.ts',
   'exact-json.ts',
+  'tracing.ts',
 ]
 /** Packages that each folder may use. */
 const packages: Readonly<Record<string, readonly string[]>> = {
@@ -91,7 +92,19 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   ledger: ['lru-cache'],
   auth: ['openid-client', '@kubernetes/client-node', 'jose', 'lru-cache'],
   http: ['fastify', '@fastify/cookie', '@fastify/cors', 'typebox', 'semver', 'lru-cache'],
-  adapters: ['@photostructure/sqlite', '@eventstore/db-client', 'mongodb', 'bullmq', 'ioredis', 'lru-cache'],
+  adapters: [
+    '@photostructure/sqlite',
+    '@eventstore/db-client',
+    'mongodb',
+    'bullmq',
+    'ioredis',
+    'lru-cache',
+    '@opentelemetry/api',
+    '@opentelemetry/context-async-hooks',
+    '@opentelemetry/exporter-trace-otlp-proto',
+    '@opentelemetry/resources',
+    '@opentelemetry/sdk-trace-base',
+  ],
   cli: ['commander', 'cli-progress', 'cli-table3', 'yaml', 'hyparquet', 'hyparquet-writer'],
   config: ['yaml', 're2js', 'tldts'],
   app: ['pino'],

@@ -2,13 +2,14 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/load.ts'
 import type { Service } from '../http/services/service.ts'
 import type { Progress } from '../projections/engine/rebuild.ts'
+import type { Tracer } from '../tracing.ts'
 import { version } from '../version.ts'
 import { accessOf } from './access-policy.ts'
 import { asOfReaderOf } from './as-of-thread/as-of-reads.ts'
 import { bootstrap } from './bootstrap.ts'
 import { scheduleCleanups } from './cleanups.ts'
 import { clusterMember } from './cluster-member.ts'
-import { coreOf } from './core.ts'
+import { type Core, coreOf } from './core.ts'
 import { eraseAgain, scheduleErasures } from './erasures.ts'
 import { followedModelsOf } from './history/read-models.ts'
 import { ledgerServiceOf } from './ledger/services.ts'
@@ -22,6 +23,9 @@ import type { Fatal } from './telemetry/fatal.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { tellMissingPlaces } from './telemetry/missing-places.ts'
 import { progressLines } from './telemetry/progress-lines.ts'
+import { tracedExecute, tracedWaits } from './telemetry/traced-commands.ts'
+import { tracedStores } from './telemetry/traced-stores.ts'
+import { addSpanCounts } from './telemetry/tracing.ts'
 
 /** The composed service before its start. */
 export type Composed = {
@@ -37,6 +41,16 @@ export type Composed = {
   readonly close: (cause: StopCause) => Promise<void>
 }
 
+type CoreParts = Parameters<typeof coreOf>
+
+/** Creates the core. With a tracer, the calls of its stores, its commands and its waits have spans. */
+const tracedCoreOf = ([config, opened, ...others]: CoreParts, tracer: Tracer | undefined): Core => {
+  const core = coreOf(config, tracer ? tracedStores(opened, tracer) : opened, ...others)
+  addSpanCounts(core.metrics, tracer)
+  if (!tracer) return core
+  return { ...core, tracer, execute: tracedExecute(core.execute, tracer), follower: tracedWaits(core.follower, tracer) }
+}
+
 /** Composes the service over its stores. */
 export const compose = async (
   config: Config,
@@ -44,8 +58,9 @@ export const compose = async (
   logger: Logger,
   clock: Clock,
   fatal: Fatal,
+  tracer?: Tracer,
 ): Promise<Composed> => {
-  const core = coreOf(config, opened, logger, clock, fatal)
+  const core = tracedCoreOf([config, opened, logger, clock, fatal], tracer)
   const { follower, guard, indexer, lease, snapshots, log, stores, time } = core
   const onError = core.onError('the list of running instances in the event log cannot be updated')
   const member = lease && clusterMember({ ...core, version, fresh: lease.fresh, logger, onError })
@@ -53,8 +68,7 @@ export const compose = async (
   const past = asOfReaderOf(core)
   const access = accessOf(config, core, logger)
   const ledger = await ledgerServiceOf(config, core, logger)
-  const parts = { logger, past, ledger, draining: () => draining, policy: access }
-  const service = await serviceOf(config, core, parts)
+  const service = await serviceOf(config, core, { logger, past, ledger, draining: () => draining, policy: access })
   const sweep = sweepOf(service, core, logger)
   const presence = presenceOf(config, core, service.about, logger)
   const { renewal } = opened

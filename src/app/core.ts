@@ -21,6 +21,7 @@ import { type LogGuard, logGuard } from '../projections/engine/log-guard.ts'
 import { runner } from '../projections/engine/runner.ts'
 import { resources } from '../projections/resources.ts'
 import { tokens } from '../projections/tokens.ts'
+import type { Tracer } from '../tracing.ts'
 import { version } from '../version.ts'
 import { followedMembership } from './cluster-member.ts'
 import { eventClock } from './event-clock.ts'
@@ -37,7 +38,7 @@ import { outageLog } from './telemetry/outage-log.ts'
 import { staleSpells } from './telemetry/stale-spells.ts'
 
 /** Commands and read models over the stores. */
-export type Core = ReturnType<typeof coreOf>
+export type Core = ReturnType<typeof coreOf> & { readonly tracer?: Tracer | undefined }
 
 const DIVERGED =
   'rollcall ends: the event log is not the one that this instance has read until now; the next start reports the difference'

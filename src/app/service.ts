@@ -93,6 +93,7 @@ export const serviceOf = async (
     failures: limiter('failures', FAILURES_A_MINUTE),
     clients: settings.rateLimited && settings.clientLimit > 0 ? limiter('clients', settings.clientLimit) : undefined,
     metrics,
+    tracer: core.tracer,
     flagStore,
     closed,
     asOf: asOf({

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { Config } from '../config/load.ts'
 import { isFailure } from '../failure.ts'
 import { shutDown } from '../http/server.ts'
+import type { Tracer } from '../tracing.ts'
 import { type Composed, compose } from './compose.ts'
 import { endInTime, unlessEnding } from './lifecycle/ending.ts'
 import { causeOf, type StopCause } from './lifecycle/presence.ts'
@@ -15,6 +16,7 @@ import { type Fatal, faults } from './telemetry/fatal.ts'
 import { logForeignLines } from './telemetry/foreign-lines.ts'
 import { type Logger, loggerOf } from './telemetry/logger.ts'
 import { hasOwnLine } from './telemetry/outage-log.ts'
+import { tracerOf } from './telemetry/tracing.ts'
 
 export { backUp } from './backup/back-up.ts'
 export { restoreBackup } from './backup/restore-backup.ts'
@@ -59,14 +61,14 @@ type StartOptions = {
 }
 
 /** Start options with the clock. */
-type Starting = StartOptions & { readonly clock: Clock }
+type Starting = StartOptions & { readonly clock: Clock; readonly tracer?: Tracer | undefined }
 
 /** Opens the stores and starts the service. If the start fails, the stores are closed. */
 const begun = async (
   config: Config,
   logger: Logger,
   fatal: Fatal,
-  { clock, stores, ending, ...accepting }: Starting,
+  { clock, stores, ending, tracer, ...accepting }: Starting,
 ): Promise<Composed> => {
   const onError = (job: string, error: unknown) => {
     if (!hasOwnLine(error)) logger.error({ err: error, job }, 'a job failed')
@@ -85,7 +87,7 @@ const begun = async (
     const opened = stores ?? (await openStores(config, clock, { onError, onFull, ...watching, logger }, accepting))
     logger.info({ kid: opened.pepper.kid }, 'the encryption keys belong to this event log')
     try {
-      composed = await compose(config, opened, logger, clock, fatal)
+      composed = await compose(config, opened, logger, clock, fatal, tracer)
       await during(unlessEnding(clock, composed.begin(ending), ending))
       return composed
     } catch (error) {
@@ -154,14 +156,17 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
   for (const note of options.meant ?? []) logger.info(note)
   const { fatal, endWith, release } = faults(logger, clock, options.fatal)
   const { ending } = options
+  let tracer: Tracer | undefined
   endInTime(clock, ending, config.server.shutdown_grace, logger, options.cut)
   try {
-    const { url, close } = await listening(config, logger, fatal, { ...options, clock })
+    tracer = await tracerOf(config, logger, clock)
+    const { url, close } = await listening(config, logger, fatal, { ...options, clock, tracer })
     let closing: Promise<void> | undefined
     const ended = async (cause: StopCause) => {
       try {
         await close(cause)
       } finally {
+        await tracer?.close()
         release()
         unlogged()
         await flushed()
@@ -171,6 +176,7 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
     endWith(() => end('error'))
     return { url, close: () => end('signal') }
   } catch (error) {
+    await tracer?.close()
     if (isFailure(error)) logger.error(error.message.replaceAll('\n', ' '))
     release()
     unlogged()

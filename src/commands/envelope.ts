@@ -85,12 +85,13 @@ export const enveloper = (
   }
 
   return async (stream: string, events: readonly Written[], command: string, context: Context): Promise<NewEvent[]> => {
-    const { actor, requestId, correlationId = requestId, causationId, route, reason, subject } = context
+    const { actor, requestId, correlationId = requestId, causationId, traceId, route, reason, subject } = context
     const origin = await sealedOrigin(context)
     const datas: string[] = []
     for (const event of events) datas.push(canonical(await sealed(event)))
     const { at, writtenAt } = time()
-    const common = { actor, requestId, correlationId, causationId, route, reason, subject, ...origin, writtenAt }
+    const related = { requestId, correlationId, causationId, traceId }
+    const common = { actor, ...related, route, reason, subject, ...origin, writtenAt }
     return events.map(({ event: { type }, shape: { version } }, n) => {
       const more = events.length - 1 - n || undefined
       const meta: { [K in keyof Meta]: Meta[K] | undefined } = { schema: version, command, instance, more, ...common }

@@ -17,8 +17,21 @@ const OTHERS = /^ROLLCALL_(CONFIG|ADDRESS|TOKEN|TOKEN_FILE|COMMIT|BUILD_DATE|TES
 export const variableOf = (key: string): string => PREFIX + key.toUpperCase().replaceAll('.', '_')
 
 const USUAL = ['https_proxy', 'http_proxy', 'no_proxy'] as const
+/** Path of traces below the address of a collector (OpenTelemetry protocol). */
+const TRACES = '/v1/traces'
+
+/** Address of the collector of traces from the standard variables of OpenTelemetry. */
+const readOtel = (env: Environment): readonly GivenSetting[] => {
+  const key = 'tracing.otlp_endpoint'
+  const [own, base] = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT']
+  const traces = env[own]?.trim()
+  if (traces) return [{ key, value: traces, place: own }]
+  const all = env[base]?.trim()
+  return all ? [{ key, value: all.replace(/\/+$/, '') + TRACES, place: base }] : []
+}
+
 /** Settings from the usual proxy variables. The lower-case variable has priority; empty ones are ignored. */
-export const readUsual = (env: Environment): readonly GivenSetting[] =>
+const readProxies = (env: Environment): readonly GivenSetting[] =>
   USUAL.flatMap((name) => {
     const place = [name, name.toUpperCase()].find((variable) => env[variable]?.trim())
     if (place === undefined) return []
@@ -31,6 +44,9 @@ export const readUsual = (env: Environment): readonly GivenSetting[] =>
       },
     ]
   })
+
+/** Settings from the usual proxy variables, and from those of OpenTelemetry. */
+export const readUsual = (env: Environment): readonly GivenSetting[] => [...readProxies(env), ...readOtel(env)]
 
 const manyKeys = (node: Node, key = ''): readonly string[] => {
   if (isSetting(node)) return []

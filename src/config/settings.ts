@@ -9,6 +9,7 @@ import { quotas } from './sections/quotas.ts'
 import { rateLimit } from './sections/rate-limit.ts'
 import { redis } from './sections/redis.ts'
 import { server } from './sections/server.ts'
+import { tracing } from './sections/tracing.ts'
 import { setting, type Values } from './setting.ts'
 import { bool, header, identifier, integer, matching, oneOf, path, streamPrefix, text } from './types.ts'
 
@@ -77,6 +78,7 @@ export const settings = {
       'Add the names of namespaces, flags, segments and variants to the metrics of evaluations. All readers of the metrics see them.',
     ),
   },
+  tracing,
   ofrep: {
     event_streams: setting(
       bool,

@@ -36,6 +36,12 @@ export const metaSchema = object('Origin of the event: the actor, the request an
       'In a login, the id of the event that caused this one: `LoginReturned` causes the refusal or the token, and the token causes `LoginCompleted`.',
     ),
   ),
+  traceId: Type.Optional(
+    text(
+      'Id of the trace of the request (W3C Trace Context), as in the log of the service and in the tracing tool.',
+      '32 hexadecimal digits',
+    ),
+  ),
   route: Type.Optional(word('The route of the request.', 'path with parameters by name')),
   reason: Type.Optional(text('Reason given by the caller in the header `Event-Reason` or with `--reason`.')),
   subject: Type.Optional(

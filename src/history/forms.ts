@@ -17,7 +17,7 @@ export const validText = (text: string, parsed: object | undefined): string =>
   parsed ? storedText(text) : JSON.stringify(text)
 
 /** Fields of the envelope that events show at the top, in their order. */
-const ENVELOPE = ['requestId', 'correlationId', 'causationId', 'route', 'reason', 'instance'] as const
+const ENVELOPE = ['requestId', 'correlationId', 'causationId', 'traceId', 'route', 'reason', 'instance'] as const
 
 /**
  * JSON text of an event (api.md §16.2). `name`: name of the static token that acted. `sealed`: a checkpoint covers the

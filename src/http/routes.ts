@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { METHODS, type Method } from '../events/token.ts'
+import { tracedEvaluator } from './evaluation/evaluation-events.ts'
 import { evaluator } from './evaluation/evaluator.ts'
 import { lastEvaluations } from './evaluation/last-evaluations.ts'
 import { auditAccessRoutes } from './routes/audit/access.ts'
@@ -80,7 +81,8 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   for (const method of METHODS) methodRoutes[method](app, service)
 
   const last = lastEvaluations(service)
-  const ask = evaluator(service.metrics, service, last)
+  const evaluating = evaluator(service.metrics, service, last)
+  const ask = service.tracer ? tracedEvaluator(evaluating, service.tracer) : evaluating
   evaluateRoutes(app, service, ask)
   evaluateBatchRoutes(app, service, ask)
   evaluateLegacyRoutes(app, service, ask)

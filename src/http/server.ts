@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts'
 import type { Refusal } from '../errors.ts'
 import { ofrepFailure } from './evaluation/ofrep.ts'
 import type { Documented } from './operations/openapi.ts'
+import type { RequestSpans } from './operations/request-spans.ts'
 import { pipeline, type ServiceSteps } from './route/pipeline.ts'
 import type { Spec } from './route/route.ts'
 import { insistOnStatement } from './route/statements.ts'
@@ -46,6 +47,8 @@ export type ServerParts = ServiceSteps & {
   /** Called for forwarded headers of an untrusted peer. They are ignored. */
   readonly onUntrusted?: () => void
   readonly onLargeHeaders?: OnLargeHeaders
+  /** Spans of requests, with tracing. */
+  readonly spans?: RequestSpans | undefined
   /** Called for every sent answer, for a stream at its end. */
   readonly answered?: Answered
   /** Further input of the OpenAPI document; without it the document is not served. */
@@ -91,7 +94,7 @@ const unrouted = (
 
 /** Creates the HTTP server and mounts the routes. Throws if a route omits a required statement. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
-  const { config, logger, clock, budgets, routes, answered = unreported, documents, onLargeHeaders } = parts
+  const { config, logger, clock, budgets, routes, answered = unreported, documents, onLargeHeaders, spans } = parts
   const { bodyLimit, publishedBodyLimit, trustProxy, cors } = config
   const { server, sockets, handle } = parts.port ?? openPort(config, clock)
   let answer: RequestListener = () => undefined
@@ -148,7 +151,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   for (const mount of routes) mount(app)
   if (documents) documentRoutes(app, specs, documents)
   await app.ready()
-  handle(oneAfterAnother(answer))
+  handle(oneAfterAnother(spans ? spans.handling(answer) : answer))
   return app
 }
 

@@ -58,6 +58,7 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   streams_limit: [],
   streams_sent_total: ['kind'],
   streams_slow_total: ['kind'],
+  trace_spans_total: ['outcome'],
   history_reads_total: ['route', 'format'],
   ledger_size: [],
   ledger_sealed_size: [],

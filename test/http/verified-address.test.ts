@@ -125,8 +125,7 @@ await t.test('a session of an earlier version is checked by its recorded claims'
     loaded,
     namesOf(loaded.identifiers),
     { pepper: { key: new Uint8Array(32) }, limiter: () => ({}) } as unknown as Parameters<typeof loginMethods>[2],
-    outageLog(quiet, clock),
-    clock,
+    { faults: outageLog(quiet, clock), clock, tracer: undefined },
   )
   for (const [said, verified] of SAID) {
     // That version stored only these four values in the record.

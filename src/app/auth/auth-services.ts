@@ -18,7 +18,7 @@ const FAILED_EXCHANGES_A_MINUTE = 60
 /** Creates the services that verify tokens and issue them to logins and exchanges. */
 export const authServicesOf = async (
   config: Config,
-  { clock, faults, onError, names, stores, time, log, seal, index, execute, follower, lease, erasures }: Core,
+  { clock, faults, onError, names, stores, time, log, seal, index, execute, follower, lease, erasures, tracer }: Core,
   { policy }: Pick<Service, 'policy'>,
 ) => {
   const { views, pepper, limiter } = stores
@@ -26,7 +26,7 @@ export const authServicesOf = async (
   const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
   const { methods } = config.authentication
   const { exchanges } = config.rate_limit
-  const orchestrator = await exchangeOf(config, faults, clock)
+  const orchestrator = await exchangeOf(config, faults, clock, tracer)
   const verifier = tokenVerifier({ index, digest, plausible, log, views, now: time.present, caughtUp })
   return {
     verifier,
@@ -53,7 +53,7 @@ export const authServicesOf = async (
     }),
     digests: secretDigester(pepper),
     fingerprints: fingerprinter(pepper),
-    logins: await loginMethods(config, names, stores, faults, clock, erasures.subjects),
+    logins: await loginMethods(config, names, stores, { faults, clock, tracer }, erasures.subjects),
     exchange: orchestrator && {
       orchestrator,
       failures: limiter('exchanges', FAILED_EXCHANGES_A_MINUTE),

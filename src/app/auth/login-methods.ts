@@ -9,6 +9,7 @@ import { accessPolicy } from '../../config/checks/access-rules.ts'
 import type { Config } from '../../config/load.ts'
 import type { Names } from '../../contract/identifiers.ts'
 import type { LoginMethod, Logins } from '../../http/services/logins.ts'
+import type { Tracer } from '../../tracing.ts'
 import { version } from '../../version.ts'
 import type { Stores } from '../stores/stores.ts'
 import type { OutageLog } from '../telemetry/outage-log.ts'
@@ -20,12 +21,14 @@ const RETURNS_A_MINUTE = 5
 export const USER_AGENT = `rollcall/${version}`
 const pathOf = (address: string, path: string) => new URL(address).pathname.replace(/\/+$/, '') + path
 
+/** Tools of the calls to providers. */
+type Calling = { readonly faults: OutageLog; readonly clock: Clock; readonly tracer: Tracer | undefined }
+
 const oidcMethods = async (
   config: Config,
   rules: readonly Rule[],
   barOf: Logins['barOf'],
-  faults: OutageLog,
-  clock: Clock,
+  { faults, clock, tracer }: Calling,
 ) => {
   const loginMethods = new Map<string, LoginMethod>()
   const { enabled, providers } = config.authentication.methods.oidc
@@ -36,7 +39,7 @@ const oidcMethods = async (
     const path = `${base}/callback`
     const settings = {
       name,
-      ...reachOf(config, given),
+      ...reachOf(config, given, tracer),
       issuerUrl: issuer_url,
       discoveryUrl: given.discovery_url,
       clientId: given.client_id,
@@ -84,15 +87,14 @@ const codehostMethod = async (
   config: Config,
   rules: readonly Rule[],
   names: Names,
-  faults: OutageLog,
-  clock: Clock,
+  { faults, clock, tracer }: Calling,
 ): Promise<LoginMethod | undefined> => {
   const settings = config.authentication.methods.codehost
   if (!settings.enabled) return undefined
   const { codehost } = await import('../../auth/codehost/codehost.ts')
   const path = `/auth/v1/method/${names.codehostPath}/callback`
   const provider = codehost({
-    ...reachOf(config, settings),
+    ...reachOf(config, settings, tracer),
     clock,
     userAgent: USER_AGENT,
     kind: settings.kind,
@@ -124,8 +126,7 @@ export const loginMethods = async (
   config: Config,
   names: Names,
   { pepper: { key: pepper }, limiter }: Pick<Stores, 'pepper' | 'limiter'>,
-  faults: OutageLog,
-  clock: Clock,
+  calling: Calling,
   erased?: ReadonlySet<string>,
 ): Promise<Logins> => {
   const { rate_limit } = config
@@ -137,8 +138,8 @@ export const loginMethods = async (
     bar && emailRule(bar, claimsIn(attributes), methods.oidc.providers.get(provider)?.assume_email_verified)
   const { rules } = accessPolicy(config)
   return {
-    oidc: await oidcMethods(config, rules, barOf, faults, clock),
-    codehost: await codehostMethod(config, rules, names, faults, clock),
+    oidc: await oidcMethods(config, rules, barOf, calling),
+    codehost: await codehostMethod(config, rules, names, calling),
     states: loginStates(pepper),
     refused: refusedLogins(pepper),
     logouts: logoutStates(pepper),
@@ -156,6 +157,7 @@ export const exchangeOf = async (
   config: Config,
   faults: OutageLog,
   clock: Clock,
+  tracer: Tracer | undefined,
 ): Promise<Orchestrator | undefined> => {
   const { orchestrator: settings } = config.authentication.methods
   const { verification, audiences, issuers, allowed } = settings
@@ -168,7 +170,7 @@ export const exchangeOf = async (
     maxLifetime: settings.max_lifetime,
     userAgent: USER_AGENT,
     allowed: allowed.map(({ namespace, service_accounts }) => ({ namespace, serviceAccounts: service_accounts })),
-    ...reachOf(config, settings),
+    ...reachOf(config, settings, tracer),
     discoveryUrl: settings.discovery_url,
     tokenPath: settings.service_account_token_path,
     clock,

@@ -3,6 +3,7 @@ import { placeOf } from '../../config/addresses.ts'
 import type { Config } from '../../config/load.ts'
 import { authorizer } from '../../http/auth/authorize.ts'
 import { observer } from '../../http/operations/request-log.ts'
+import { requestSpans } from '../../http/operations/request-spans.ts'
 import { preconditions } from '../../http/preconditions.ts'
 import { metricsRoutes } from '../../http/routes/metrics.ts'
 import { uiRoutes } from '../../http/routes/ui.ts'
@@ -73,9 +74,12 @@ export const serving = async (
     onUntrusted,
     onLargeHeaders: largeHeaderSpells(logger, service.clock),
   }
+  const { tracer } = service
+  const spans = tracer && requestSpans(tracer, config.server.protocol)
   const ui = uiFiles(config, logger)
   const app = await httpServer({
     ...shared,
+    ...(spans && { spans, answered: spans.answered(shared.answered) }),
     config: settings,
     ...preconditions(service),
     routes: [

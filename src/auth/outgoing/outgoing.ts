@@ -7,10 +7,12 @@ import {
 } from 'node:https'
 import type { SecureContext } from 'node:tls'
 import type { Clock } from '../../clock.ts'
+import type { Tracer } from '../../tracing.ts'
 import { ownError } from '../safe-cause.ts'
 import type { Trust } from './authority.ts'
 import { serverNameOf } from './hosts.ts'
 import { proxyAuthorization } from './proxies.ts'
+import { tracedRequests } from './traced-requests.ts'
 import { tunnelled } from './tunnel.ts'
 
 /** Maximum size of an answer in bytes, unless the settings have another one. */
@@ -26,9 +28,11 @@ export type Reach = {
   readonly proxyOf: (url: URL) => URL | undefined
   /** Returns true if the URL may be called over plain http. */
   readonly mayBeHttp: (url: URL) => boolean
+  /** Continues the trace of a login or an exchange in its calls. */
+  readonly tracer?: Tracer | undefined
 }
 
-type Settings = Pick<Reach, 'proxyOf' | 'mayBeHttp'> & {
+type Settings = Pick<Reach, 'proxyOf' | 'mayBeHttp' | 'tracer'> & {
   readonly clock: Clock
   /** `User-Agent` of the requests. */
   readonly userAgent: string
@@ -76,7 +80,7 @@ type Send = (options: RequestOptions, body: string | undefined, state: { reused:
  * HTTP client for outgoing calls. The client follows no redirect, reads at most `most` bytes of an answer, and uses
  * plain http only where `mayBeHttp` allows it.
  */
-export const outgoing = ({ clock, userAgent, limit, most = MOST, trust, proxyOf, mayBeHttp }: Settings) => {
+export const outgoing = ({ clock, userAgent, limit, most = MOST, trust, proxyOf, mayBeHttp, tracer }: Settings) => {
   const agentOf = agents()
 
   /** Resolves the next hop of a request (target or proxy), its options and its agent. */
@@ -106,7 +110,14 @@ export const outgoing = ({ clock, userAgent, limit, most = MOST, trust, proxyOf,
     return { next, target, agent }
   }
 
-  return async ({ url: address, method, headers, body, signal, repeatable }: OutgoingRequest): Promise<Answered> => {
+  const sendRequest = async ({
+    url: address,
+    method,
+    headers,
+    body,
+    signal,
+    repeatable,
+  }: OutgoingRequest): Promise<Answered> => {
     const url = new URL(address)
     const over = clock.timeout(limit)
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && mayBeHttp(url)))
@@ -133,6 +144,7 @@ export const outgoing = ({ clock, userAgent, limit, most = MOST, trust, proxyOf,
       return send({ ...options, agent: agent(false) }, body, state)
     }
   }
+  return tracer ? tracedRequests(tracer, sendRequest) : sendRequest
 }
 
 /** Caches agents by TLS context and name. */

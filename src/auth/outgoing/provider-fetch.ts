@@ -65,8 +65,8 @@ export type Asking = Reach & { readonly clock: Clock; readonly userAgent: string
  * HTTP client for a provider: no redirects, timeout 5 s, at most 1 MiB of answer. Failures are refused with
  * `provider_unavailable`. A 2xx answer that is too large is refused by `tooLarge`.
  */
-export const providerFetch = ({ clock, userAgent, caPath, proxyOf, mayBeHttp }: Asking) => {
-  const ask = outgoing({ clock, userAgent, limit: TIMEOUT_MS, trust: trustIn(caPath), proxyOf, mayBeHttp })
+export const providerFetch = ({ clock, userAgent, caPath, proxyOf, mayBeHttp, tracer }: Asking) => {
+  const ask = outgoing({ clock, userAgent, limit: TIMEOUT_MS, trust: trustIn(caPath), proxyOf, mayBeHttp, tracer })
   return async (
     step: string,
     url: string,

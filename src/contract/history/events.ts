@@ -42,6 +42,7 @@ export const HistoryEvent = named('HistoryEvent', {
   requestId: Type.Optional(Text),
   correlationId: Type.Optional(Text),
   causationId: Type.Optional(Text),
+  traceId: Type.Optional(Text),
   route: Type.Optional(Text),
   reason: Type.Optional(Text),
   instance: Type.Optional(Text),

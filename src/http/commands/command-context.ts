@@ -16,6 +16,7 @@ export const contextOf = (
   return {
     actor: caller.actor,
     requestId,
+    ...(request.raw.traceId !== undefined && { traceId: request.raw.traceId }),
     route,
     subject:
       caller.actor.id === undefined

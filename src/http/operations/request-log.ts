@@ -42,6 +42,7 @@ export const observer = (
     const actor = request.caller?.actor
     const record = {
       requestId: request.id,
+      traceId: request.raw.traceId,
       method,
       route: spec?.url ?? '',
       status: statusCode,

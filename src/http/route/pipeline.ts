@@ -168,7 +168,10 @@ export const pipeline = (
     const { request, spec } = exchange
     const limit = request.caller.published ? spec.publishedBodyLimit : spec.bodyLimit
     const isRead = spec.method !== 'GET' && spec.method !== 'DELETE'
-    receiveBody(exchange, limit, isRead, (body) => finish(exchange, body))
+    const { inSpan } = request.raw
+    receiveBody(exchange, limit, isRead, (body) =>
+      inSpan ? inSpan(() => finish(exchange, body)) : finish(exchange, body),
+    )
   }
 
   const begin = (exchange: Exchange, from = 0): void => {

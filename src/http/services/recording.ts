@@ -1,6 +1,7 @@
 import type { HistoryReadRecorder } from '../../jobs/history-reads.ts'
 import type { LastUses } from '../../jobs/last-uses.ts'
 import type { RefusalHistory } from '../../jobs/refusals.ts'
+import type { Tracer } from '../../tracing.ts'
 import type { Metrics } from '../operations/metrics.ts'
 
 /** Services that record requests: metrics, history and log. */
@@ -12,6 +13,8 @@ export type RecordingServices = {
   /** Last evaluations of flags and last fetches of snapshots. */
   readonly evaluations: LastUses
   readonly historyReads: HistoryReadRecorder
+  /** Absent without tracing. */
+  readonly tracer?: Tracer | undefined
   /** Logs at INFO. */
   readonly tell: (record: Readonly<Record<string, unknown>>, message: string) => void
   /** Logs at WARN, at most once a minute for each `what`. */

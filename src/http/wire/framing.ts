@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal } from '../../errors.ts'
+import { parentIn } from '../../tracing.ts'
 import { HEADER_LIMIT } from './arriving-requests.ts'
 import { emptied, wrongTarget } from './path.ts'
 
@@ -78,6 +79,8 @@ export const framing = ({ request }: { readonly request: FastifyRequest }): void
   const refusal = malformed(raw)
   request.began = server.clock.monotonic()
   request.address = server.clientAddress(raw)
+  const { traceparent } = raw.headers
+  if (traceparent !== undefined) raw.traceId ??= parentIn(traceparent)?.traceId
   if (refusal) throw refusal
   if (raw.target === 'hollow') request.params = emptied(request.params as Record<string, string>)
 }

@@ -29,11 +29,12 @@ export const lyingProvider = async (t: Scope, tls?: Tls) => {
     lies: Lies
     asked: string[]
     agents: (string | undefined)[]
+    traceparents: (string | undefined)[]
     proofs: ('header' | 'body' | 'none')[]
     now: () => number
   }
   /** `proofs`: client authentication method of each token request. */
-  const state: State = { lies: {}, asked: [], agents: [], proofs: [], now: Date.now }
+  const state: State = { lies: {}, asked: [], agents: [], traceparents: [], proofs: [], now: Date.now }
   const logins = new Map<string, { nonce: string; challenge: string }>()
   let keys: { jwk: JWK; privateKey: CryptoKey }[] = []
   const addKey = async (alg = 'ES256') => {
@@ -79,6 +80,7 @@ export const lyingProvider = async (t: Scope, tls?: Tls) => {
     const { pathname } = address
     state.asked.push(pathname)
     state.agents.push(request.headers['user-agent'])
+    state.traceparents.push(request.headers['traceparent'] as string | undefined)
     if (pathname === '/authorize') response.writeHead(302, { location: authorized(address).href }).end()
     else if (pathname === '/token') {
       const form = new URLSearchParams(await bodyOf(request))
