@@ -38,8 +38,9 @@ await t.test('past flags are shown as the service returns them, and cannot be ed
   const { headers } = await service.request('GET', `${N}/flags/checkout?at=${at}`)
   await page.getByText(`revision ${String(headers.etag).replaceAll('"', '')}`).waitFor()
   const { rollouts } = await asOf<Rollouts>(`${N}/flags/checkout/rollouts`)
-  t.strictSame(
-    await page.getByRole('list', { name: 'Rollouts' }).getByRole('heading').allTextContents(),
+  await comesTo(
+    t,
+    () => page.getByRole('list', { name: 'Rollouts' }).getByRole('heading').allTextContents(),
     rollouts.map(({ threshold, segment }) =>
       threshold
         ? `${threshold.percentage} % of entities → ${threshold.value}`

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { maker } from '../http/flags.ts'
-import { withSession } from './browser.ts'
+import { settled, withSession } from './browser.ts'
 import { N } from './flag-page.ts'
 import { tokenNamed } from './ways.ts'
 
@@ -69,6 +69,7 @@ export const readsAlone = async (t: Test, page: Page, at: string, usable: readon
     t.equal(new URL(link).searchParams.get('at'), at, `${pathname}: ${link}`)
   const before = page.url()
   for (const key of ['n', 'e', 'Control+Enter']) await page.keyboard.press(key)
+  await settled(page)
   t.equal(page.url(), before)
   t.equal(await page.getByRole('dialog').count(), 0)
 }

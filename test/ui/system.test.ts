@@ -17,7 +17,7 @@ await t.test('the page System shows figures, each with a link to its events', { 
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByText('freshness').waitFor()
   const ending = page.getByRole('list', { name: 'Tokens that end within 7 days' })
-  t.strictSame(await ending.getByRole('link').allInnerTexts(), ['ends-soon'])
+  await comesTo(t, () => ending.getByRole('link').allInnerTexts(), ['ends-soon'])
 
   type Rows = { readonly rows: readonly { readonly tokensIssued: number }[] }
   const { json } = await service.request<Rows>('GET', '/audit/v1/stats')

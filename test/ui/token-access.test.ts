@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { granted, withNamespaces } from '../http/granted.ts'
-import { openBrowser, signIn, skip, TOKEN } from './browser.ts'
+import { comesTo, openBrowser, signIn, skip, TOKEN } from './browser.ts'
 import { type Fields, type Started, startService } from './service.ts'
 
 const path = '/settings/tokens'
@@ -91,8 +91,10 @@ await t.test('the access of a token is shown in the list and on its page', { ski
     t.equal(await cell.locator('.warn').count(), warns, `${name}: marked only where it is all, for ever`)
     await page.getByRole('link', { name: `a ${name}.` }).click()
     await page.getByRole('heading', { name: `a ${name}.`, level: 1 }).waitFor()
-    t.ok((await factOf(page).innerText()).startsWith(says), await factOf(page).innerText())
-    t.match(await page.getByRole('list', { name: 'Rights' }).getByRole('listitem').allInnerTexts(), grants, name)
+    await comesTo(t, async () => (await factOf(page).innerText()).startsWith(says), true, `${name}: ${says}`)
+    const rights = page.getByRole('list', { name: 'Rights' }).getByRole('listitem')
+    await comesTo(t, () => rights.count(), grants.length, name)
+    t.match(await rights.allInnerTexts(), grants, name)
     t.equal(await page.getByText('It can be published').count(), name === 'publishable' ? 1 : 0)
     await page.goBack()
   }
@@ -110,10 +112,8 @@ await t.test('users with rights in some namespaces see the tokens of these names
   await page.getByRole('heading', { name: 'Static Tokens 1', level: 1 }).waitFor()
   t.strictSame(await page.getByRole('rowheader').getByRole('link').allInnerTexts(), ['of shop'])
   await page.getByText('You see the tokens that are bound to this namespace.').waitFor()
-  t.strictSame(
-    await page.getByRole('main').getByRole('combobox', { name: 'Namespace' }).locator('option').allInnerTexts(),
-    ['shop'],
-  )
+  const offered = page.getByRole('main').getByRole('combobox', { name: 'Namespace' }).locator('option')
+  await comesTo(t, () => offered.allInnerTexts(), ['shop'])
   await page.getByRole('link', { name: 'of shop' }).click()
   await page.getByRole('button', { name: 'Delete token' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete token' }).click()

@@ -119,6 +119,7 @@ await t.test('the page of a token shows its history, also after its end', { skip
   await page.getByRole('heading', { name: 'nightly', level: 1 }).waitFor()
   await becomesTrue(page, "document.title === 'nightly · Static Tokens · Rollcall'")
   const life = page.getByRole('list', { name: 'Life of the token' })
+  await life.getByText('today', { exact: true }).first().waitFor()
   t.match(await life.getByRole('listitem').allTextContents(), [/^Created \(UTC\)/, /^Last usedtoday/, /^ExpiresNever/])
   for (const words of ['of the night', 'team', 'blue', 'Active']) await page.getByText(words, { exact: true }).waitFor()
   t.notMatch(await page.getByRole('main').textContent(), /token\.name/, 'no fact appears twice')
@@ -133,7 +134,7 @@ await t.test('the page of a token shows its history, also after its end', { skip
   await page.getByRole('button', { name: 'Delete token' }).waitFor({ state: 'detached' })
   await page.reload()
   await page.getByText('Deleted', { exact: true }).waitFor()
-  t.equal((await life.getByRole('listitem').allTextContents()).length, 4)
+  await comesTo(t, () => life.getByRole('listitem').count(), 4)
 
   await page.getByRole('link', { name: 'the maker' }).click()
   await page.waitForURL(`**/settings/tokens/${maker.id}`)

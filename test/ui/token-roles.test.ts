@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { granted, withNamespaces } from '../http/granted.ts'
-import { openBrowser, signIn, skip, TOKEN } from './browser.ts'
+import { comesTo, openBrowser, signIn, skip, TOKEN } from './browser.ts'
 import { type Started, startService } from './service.ts'
 
 const path = '/settings/tokens'
@@ -55,7 +55,7 @@ await t.test('roles are listed with their rights, from the fewest to full access
   await signIn(page, path)
   const form = await opened(page, 'one-role')
   t.equal(await roleOf(form).inputValue(), '', 'nothing is preselected')
-  t.strictSame(await names(roleOf(form)), [
+  await comesTo(t, () => names(roleOf(form)), [
     'Choose a role',
     'Client',
     'release-manager',
@@ -204,8 +204,9 @@ await t.test('a creator limited to one namespace can give only own rights there'
   await signIn(page, path, owner.clientToken)
   const form = await opened(page, 'theirs')
   t.strictSame(await form.getByRole('radio').count(), 1)
-  t.strictSame(await form.getByRole('combobox', { name: 'Namespace' }).locator('option').allInnerTexts(), ['shop'])
-  t.strictSame(await names(roleOf(form)), [
+  const offered = form.getByRole('combobox', { name: 'Namespace' }).locator('option')
+  await comesTo(t, () => offered.allInnerTexts(), ['shop'])
+  await comesTo(t, () => names(roleOf(form)), [
     'Choose a role',
     'Client',
     'release-manager',
@@ -233,7 +234,7 @@ await t.test(
     const { page } = await openBrowser(t, service, FORCED)
     await signIn(page, path, maker.clientToken)
     const form = await opened(page, 'more')
-    t.strictSame(await names(roleOf(form)), ['Choose a role', 'Client'])
+    await comesTo(t, () => names(roleOf(form)), ['Choose a role', 'Client'])
     await page.route('**/auth/v1/method/token', (route) =>
       route.continue({ postData: JSON.stringify({ name: 'more', role: 'viewer' }) }),
     )
