@@ -209,7 +209,7 @@ await onStack(
         t.equal(await taken(service, [made.bearer]), 0, 'it goes on')
       })
   },
-  { needs, timeout: 280_000 },
+  { needs },
 )
 
 await t.test('the guide lists exactly the restore drills of this test', async (t) => {

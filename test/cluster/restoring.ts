@@ -38,9 +38,9 @@ export const written = (service: Started) =>
 export const onStack = <C extends ServerName = never>(
   name: string,
   body: (t: Test, stack: Stack<C>) => Promise<unknown>,
-  { needs, timeout = 180_000 }: { readonly needs?: Needs<C>; readonly timeout?: number } = {},
+  { needs }: { readonly needs?: Needs<C> } = {},
 ) =>
-  root.test(name, { timeout, skip: lacking(needs ?? {}) }, async (t) => {
+  root.test(name, { skip: lacking(needs ?? {}) }, async (t) => {
     const { stack, skip } = await startStack<C>(t, { ...(needs && { needs }) })
     if (!stack) return t.pass('needs servers', { skip })
     return body(t, stack)
