@@ -3,7 +3,7 @@ import { supersedes } from '../src/projections/views.ts'
 
 /** Call of the views; `rows` are the written ones, else empty. */
 export type Call = {
-  readonly name: 'getMany' | 'put' | 'scan' | 'tally' | 'totals' | 'checkpoint' | 'mark'
+  readonly name: 'getMany' | 'put' | 'scan' | 'tally' | 'totals' | 'newest' | 'checkpoint' | 'mark'
   readonly view: View
   readonly rows: readonly Row[]
 }
@@ -63,6 +63,10 @@ export const memoryViews = (before: (call: Call) => unknown = () => {}) => {
       await asked('totals', view)
       const rows = [...rowsOf(view).values()]
       return { rows: rows.length, changes: rows.reduce((sum, { changes }) => sum + Number(changes), 0) }
+    },
+    newest: async (view: View) => {
+      await asked('newest', view)
+      return [...rowsOf(view).values()].reduce((most, { position }) => (position > most ? position : most), 0n)
     },
     checkpoint: async (view: View) => {
       await asked('checkpoint', view)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { clusterOf, onCluster } from '../cluster/own.ts'
 import { ownFaults } from '../late-servers.ts'
-import { linkTo } from '../stand-ins/proxy.ts'
+import { type Distance, linkTo } from '../stand-ins/proxy.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
@@ -12,10 +12,10 @@ import { eventually } from '../wait.ts'
 const skip = !onCluster && 'on servers only'
 
 /** Directory of a service whose MongoDB is behind a proxy. */
-const behindLink = async (t: Test) => {
+const behindLink = async (t: Test, distance?: Distance) => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   t.teardown(() => rm(directory, { recursive: true }))
-  const { link, url } = await linkTo(t, (await clusterOf(directory))['mongodb.url']!)
+  const { link, url } = await linkTo(t, (await clusterOf(directory))['mongodb.url']!, distance)
   const logged = async (what: RegExp) => what.test(await readFile(join(directory, 'log'), 'utf8').catch(() => ''))
   return { directory, link, settings: { 'mongodb.url': url }, logged }
 }
@@ -49,4 +49,17 @@ await t.test('requests that were refused while MongoDB did not answer can be rep
   t.strictSame([status, json.totalCount], [200, 2])
   const log = await readFile(join(directory, 'log'), 'utf8')
   t.strictSame(ownFaults(log), [], 'the log tells of no other fault')
+})
+
+/** Half of a round trip of 150 ms, and the time of the other five round trips of a connection with TLS and SCRAM. */
+const FAR: Distance = { delay: 75, opening: 750 }
+
+await t.test('starts, works and starts again at a round trip of 150 ms to MongoDB', { skip }, async (t) => {
+  const { directory, settings } = await behindLink(t, FAR)
+  const service = await startService(t, settings, { directory })
+  const { request } = service
+  t.equal((await request('POST', '/auth/v1/method/token', { name: 'one' })).status, 200)
+  await service.reopen()
+  const { status, json } = await request<{ totalCount: number }>('GET', '/auth/v1/tokens')
+  t.strictSame([status, json.totalCount], [200, 2])
 })

@@ -93,7 +93,10 @@ export const openMongo = async (
   return {
     views: { ...views, close },
     snapshots: mongoSnapshots(db, calls),
-    standing: async () => ({ deployment: await standingKeys(db, calls), subjects: await subjectKeys(db, calls) }),
+    standing: async () => {
+      const [deployment, subjects] = await Promise.all([standingKeys(db, calls), subjectKeys(db, calls)])
+      return { deployment, subjects }
+    },
     keys: async (kek, accepted) => ({ ...(await mongoKeys(db, calls, clock, kek, accepted)), close }),
     deploymentKeys: (given, begin, accepted) => deploymentKeys(db, calls, clock, given, begin, accepted),
     binding: deploymentBinding(db, calls, clock),

@@ -1,3 +1,4 @@
+import { eachTogether } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { isLogProjection, type ReadModel } from '../history/log-projection.ts'
 import { areQuiet } from '../projection.ts'
@@ -79,8 +80,7 @@ export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { 
   return {
     /** Loads the stored checkpoints. Throws if rows or the checkpoint of a view are lost. */
     load: async (): Promise<void> => {
-      const found = new Map<ReadModel, Checkpoint>()
-      for (const projection of projections) {
+      const found = await eachTogether(projections, async (projection) => {
         const checkpoint = await standing(projection)
         if (has && !(await has(checkpoint)))
           throw viewsLost(
@@ -88,9 +88,9 @@ export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { 
           )
         if (has && fallShort(await views.totals(projection), checkpoint))
           throw viewsLost(`rows of the read model ${projection.name} are missing or older than its checkpoint`)
-        found.set(projection, checkpoint)
-      }
-      reached = stored = found
+        return [projection, checkpoint] as const
+      })
+      reached = stored = new Map(found)
     },
     /** Advances the checkpoint past a page of the log that the views contain now. */
     advance: (page: readonly Stored[]): void => {
@@ -102,22 +102,22 @@ export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { 
      * lost.
      */
     stand: async (): Promise<boolean> => {
-      for (const [projection, { position }] of stored)
-        if ((await standing(projection)).position !== position) return false
-      return true
+      const left = [...stored]
+      const found = await eachTogether(left, ([projection]) => standing(projection))
+      return left.every(([, { position }], n) => found[n]!.position === position)
     },
     /** Moves the checkpoints that are behind `to`. Returns false if another writer has moved one; throws if a view is lost. */
     mark: async (to: Checkpoints): Promise<boolean> => {
-      for (const [projection, checkpoint] of to) {
-        const { position } = stored.get(projection)!
-        if (checkpoint.position <= position) continue
-        if (!(await views.mark(projection, position, checkpoint))) {
-          await standing(projection)
-          return false
+      const behind = [...to].filter(([projection, { position }]) => position > stored.get(projection)!.position)
+      const moved = await eachTogether(behind, async ([projection, checkpoint]) => {
+        if (await views.mark(projection, stored.get(projection)!.position, checkpoint)) {
+          stored = new Map([...stored, [projection, checkpoint]])
+          return true
         }
-        stored = new Map([...stored, [projection, checkpoint]])
-      }
-      return true
+        await standing(projection)
+        return false
+      })
+      return moved.every((is) => is)
     },
   }
 }

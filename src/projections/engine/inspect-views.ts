@@ -1,3 +1,4 @@
+import { eachTogether } from '../../concurrency.ts'
 import type { Binding } from '../../events/binding.ts'
 import type { EventLog } from '../../events/log.ts'
 import type { View, Views } from '../views.ts'
@@ -36,8 +37,7 @@ export const inspectViews = async (
   all: readonly View[],
 ): Promise<Found> => {
   const bound = await binding.read()
-  const found: ViewFound[] = []
-  for (const view of all) found.push(await inspectView(log, views, view))
+  const found = await eachTogether(all, (view) => inspectView(log, views, view))
   const first = await log.first()
   return { bound, views: found, first: first && { event: first.id, position: first.position }, head: await log.head() }
 }

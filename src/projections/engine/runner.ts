@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts'
+import { eachTogether } from '../../concurrency.ts'
 import type { Stored } from '../../events/log.ts'
 import type { LogProjection, ReadModel } from '../history/log-projection.ts'
 import type { AnyProjection } from '../projection.ts'
@@ -41,18 +42,15 @@ const built = async (
 ): Promise<{ readonly checkpoint: Checkpoint; readonly anew: boolean }> => {
   const { clock, log, views, projections, chronicles = [], writes } = options
   for (let anew = false; ; anew = true) {
-    const missing: ReadModel[] = []
-    const found: Checkpoint[] = []
-    for (const projection of [...projections, ...chronicles]) {
-      const checkpoint = await views.checkpoint(projection)
-      if (checkpoint) found.push(checkpoint)
-      else missing.push(projection)
-    }
+    const all: readonly ReadModel[] = [...projections, ...chronicles]
+    const stored = await eachTogether(all, (each) => views.checkpoint(each))
+    const missing = all.filter((_, n) => stored[n] === undefined)
+    const found = stored.filter((each) => each !== undefined)
     if (missing.length === 0)
       return { checkpoint: found.reduce((least, each) => (each.position < least.position ? each : least)), anew }
     if (!writes()) await clock.sleep(RETRY_MS)
     else if ((await log.head()) > 0n) await rebuild(options, missing, onProgress)
-    else for (const projection of missing) await views.mark(projection, undefined, START)
+    else await eachTogether(missing, (each) => views.mark(each, undefined, START))
   }
 }
 
