@@ -146,6 +146,14 @@ await t.test('a login that could not be revoked is reported, and the user is sig
   await page.getByRole('menuitem', { name: 'Sign out…' }).click()
   await page.getByText(/^You are signed out here. The session itself could not be ended; it ends at \d/).waitFor()
   t.match(page.url(), /\/login$/)
+
+  await page.unroute('**/auth/v1/self/expire')
+  await page.getByRole('button', { name: 'Continue with the code host' }).click()
+  await page.getByRole('button', { name: 'Account: Alice' }).click()
+  await service.request('POST', '/auth/v1/tokens/revoke', { method: 'METHOD_CODEHOST', identity: '7' })
+  await page.getByRole('menuitem', { name: 'Sign out…' }).click()
+  await page.getByText('You are signed out here. You may still be signed in at the provider.').waitFor()
+  t.equal(await page.getByText('The session itself could not be ended').count(), 0, 'a session that had ended')
 })
 
 await t.test('signing out keeps a static token valid, as the menu states', { skip }, async (t) => {

@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from 'react'
+import { isFailure } from './api/failure.ts'
 import { keys } from './api/keys.ts'
 import { whenForbidden, whenUnauthorized } from './api/request.ts'
 import { endSession, expireSelf, readSession, type Session } from './api/session.ts'
@@ -151,8 +152,9 @@ export const signOut = async ({ authentication, sessionEndsAt }: Session): Promi
   const isOfLogin = authentication !== undefined && isLogin(authentication)
   let left: string | undefined
   const logoutUrl = isOfLogin
-    ? await expireSelf().catch(() => {
-        left = sessionEndsAt
+    ? await expireSelf().catch((error: unknown) => {
+        // 401: the session has ended already.
+        if (!isFailure(error) || error.status !== 401) left = sessionEndsAt
         return undefined
       })
     : undefined
