@@ -309,6 +309,25 @@ await t.test('a login at a real Keycloak server', { skip }, async (t) => {
       t.pass('as Bob')
     })
 
+    for (const keep_id_token of [true, false])
+      await t.test(`a sign-out ends the session at Keycloak, with keep_id_token: ${keep_id_token}`, async (t) => {
+        const settings = { [`${AT}.logout`]: 'provider', [`${AT}.keep_id_token`]: String(keep_id_token) }
+        const { service, name } = await world(t, { settings })
+        const [ada] = await keycloak.admin<readonly [{ id: string }]>('GET', `/${name}/users?username=ada`)
+        const sessions = () => keycloak.admin<readonly unknown[]>('GET', `/${name}/users/${ada.id}/sessions`)
+        const { page } = await openBrowser(t, service)
+        await page.goto('/login')
+        await page.getByRole('button', provider).click()
+        await fillIn(page, 'ada')
+        await page.getByRole('button', account('Ada')).click()
+        t.equal((await sessions()).length, 1)
+        await page.getByRole('menuitem', { name: /^Sign out/ }).click()
+        // Without the ID token, Keycloak asks the person to confirm.
+        if (!keep_id_token) await page.getByRole('button', { name: 'Logout' }).click()
+        await page.getByText('You are signed out here and at the provider.').waitFor()
+        t.strictSame(await sessions(), [])
+      })
+
     await t.test('if one of two open tabs signs in, Keycloak also signs in the other one', async (t) => {
       const { service } = await world(t)
       const { page, newPage } = await openBrowser(t, service)

@@ -60,7 +60,11 @@ export const clientAt = (
   standardFlowEnabled: true,
   directAccessGrantsEnabled: false,
   frontchannelLogout: false,
-  attributes: { 'pkce.code.challenge.method': 'S256', ...attributes },
+  attributes: {
+    'pkce.code.challenge.method': 'S256',
+    'post.logout.redirect.uris': `${address}/auth/v1/method/oidc/${provider}/post-logout`,
+    ...attributes,
+  },
   protocolMappers: [groupsMapper(), rolesMapper],
   ...more,
 })
