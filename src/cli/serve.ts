@@ -69,6 +69,8 @@ export const addServe = (program: Command, given: CommandServices): void => {
         const service = await start(config, { warnings, meant, ...accepting, ending, fatal, cut, onLogFile })
         await aborted(ending)
         await service.close()
+        // A line that waits for a reader of standard error would keep the process alive.
+        if (given.terminal.streams.stderr.writableLength > 0) process.exit(EXIT.ok)
       } catch (error) {
         if (!ending.aborted || error !== ending.reason) throw error
       }

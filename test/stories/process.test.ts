@@ -1,11 +1,13 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
+import { freePort } from '../free-port.ts'
 import { eventually } from '../wait.ts'
 
 const main = resolve(import.meta.dirname, '../../src/main.js')
@@ -175,6 +177,38 @@ await t.test('without log.file the SIGHUP of a closed terminal stops the service
   t.equal(await service.exited, 0)
   t.match(service.told.out, /"rollcall has stopped"/)
   t.equal(service.told.err, '')
+})
+
+await t.test('a standard error that no process reads delays neither answers nor the end', async (t) => {
+  const path = join(await directoryOf(t), 'pipe')
+  t.equal(spawnSync('mkfifo', [path]).status, 0)
+  const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+  t.teardown(() => closeSync(pipe))
+  t.throws(
+    () => {
+      for (;;) writeSync(pipe, 'x'.repeat(4096))
+    },
+    { code: 'EAGAIN' },
+  )
+  const port = await freePort()
+  const child = spawn(process.execPath, [main, 'serve'], {
+    env: {
+      PATH: process.env['PATH'],
+      ROLLCALL_STORAGE_DATA_DIR: await directoryOf(t),
+      ROLLCALL_SERVER_HOST: '127.0.0.1',
+      ROLLCALL_SERVER_HTTP_PORT: String(port),
+      ROLLCALL_SERVER_SHUTDOWN_GRACE: '60s',
+      // The failure of this file is reported on standard error.
+      ROLLCALL_LOG_FILE: '/dev/full',
+    },
+    stdio: ['ignore', 'ignore', pipe],
+  })
+  const exited = once(child, 'close')
+  t.teardown(() => child.kill('SIGKILL'))
+  const answers = async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.status === 200
+  await eventually(answers, 'an answer')
+  child.kill('SIGTERM')
+  t.strictSame(await exited, [0, null])
 })
 
 const authorized = (token: string) => ({ authorization: `Bearer ${token}` })
