@@ -159,7 +159,7 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
   let tracer: Tracer | undefined
   endInTime(clock, ending, config.server.shutdown_grace, logger, options.cut)
   try {
-    tracer = await tracerOf(config, logger, clock)
+    if (config.tracing.otlp_endpoint !== undefined) tracer = await tracerOf(config, logger, clock)
     const { url, close } = await listening(config, logger, fatal, { ...options, clock, tracer })
     let closing: Promise<void> | undefined
     const ended = async (cause: StopCause) => {
