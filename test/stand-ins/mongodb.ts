@@ -56,8 +56,13 @@ const firstReply = (to: number): Buffer => {
 /** Answer of a command that the server leaves unanswered. */
 export const SILENCE = 'silence'
 type Answer = (command: Document) => Document | typeof SILENCE | undefined
+type Pacing = {
+  /** Awaited before each answer: a heartbeat of the driver, or any other command. */
+  readonly before?: (what: 'heartbeat' | 'command', command: Document) => Promise<unknown> | undefined
+  readonly onConnection?: () => void
+}
 
-const serve = (socket: Socket, answer: Answer) => {
+const serve = (socket: Socket, answer: Answer, before: Pacing['before']) => {
   let rest = Buffer.alloc(0)
   socket.on('error', () => socket.destroy())
   socket.on('data', (bytes: Buffer) => {
@@ -69,8 +74,12 @@ const serve = (socket: Socket, answer: Answer) => {
       if (message.readInt32LE(12) !== MESSAGE) socket.write(firstReply(id))
       else {
         const command = commandIn(message)
-        const reply = 'hello' in command ? { ...HELLO, ...LIMITS } : (answer(command) ?? { ok: 1 })
-        if (reply !== SILENCE) socket.write(messageOf(reply, id))
+        const isHeartbeat = 'hello' in command
+        const reply = isHeartbeat ? { ...HELLO, ...LIMITS } : (answer(command) ?? { ok: 1 })
+        const send = () => void (reply !== SILENCE && socket.write(messageOf(reply, id)))
+        const waits = before?.(isHeartbeat ? 'heartbeat' : 'command', command)
+        if (waits) void waits.then(send)
+        else send()
       }
     }
   })
@@ -83,12 +92,14 @@ const serve = (socket: Socket, answer: Answer) => {
 export const scriptedMongo = async (
   t: { readonly teardown: (done: () => unknown) => void },
   answer: Answer,
+  { before, onConnection }: Pacing = {},
 ): Promise<string> => {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
+    onConnection?.()
     socket.on('close', () => sockets.delete(socket))
-    serve(socket, answer)
+    serve(socket, answer, before)
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   t.teardown(() => {

@@ -89,14 +89,14 @@ const keyEraser = (db: Db, calls: Calls, clock: Clock) => {
     const change = { $unset: { key: '' }, $set: { erasedAt: clock.now() } } as const
     const these = { _id: { $in: [...erased] } }
     const upserts = erased.map((_id) => ({ updateOne: { filter: { _id }, update: change, upsert: true } }))
-    const written = await calls.call('batch', () => unlessDuplicate(subjects.bulkWrite(upserts, { ordered: false })))
+    const written = await calls.call('bulk', () => unlessDuplicate(subjects.bulkWrite(upserts, { ordered: false })))
     if (!written) {
       // Another instance created some of these documents at the same time, so now all of them exist.
-      const { matchedCount } = await calls.call('batch', () => subjects.updateMany(these, change))
+      const { matchedCount } = await calls.call('bulk', () => subjects.updateMany(these, change))
       const cause = new Error(`MongoDB changed ${matchedCount} of ${erased.length} keys that are to be destroyed`)
       if (matchedCount < erased.length) refuse('backend_unavailable', undefined, { cause })
     }
-    await calls.call('batch', () => lost.deleteMany(these))
+    await calls.call('bulk', () => lost.deleteMany(these))
   }
 }
 
