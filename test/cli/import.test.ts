@@ -248,14 +248,29 @@ await t.test('an import reports all problems before its first write', async (t) 
 await t.test('the export of another server is imported, as YAML and as JSON, in one or several files', async (t) => {
   const fixture = (end: string) => resolve(import.meta.dirname, `../../../test/cli/fixtures/several-namespaces.${end}`)
   const [yaml, json, several] = [await startService(t), await startService(t), await startService(t)]
-  t.match(await inside(yaml, 'import', fixture('yml')), { exit: 0, err: /Imported: 7 created\./ })
+  t.match(await inside(yaml, 'import', fixture('yml')), { exit: 0, err: /Imported: 10 created\./ })
   t.equal((await inside(json, 'import', fixture('json'))).exit, 0)
   const [first = '', ...others] = readFileSync(fixture('yml'), 'utf8').split(/^---$/m)
   const files = others.map((document) => file(`\ufeff${document}`))
   t.match(await inside(several, 'import', file(first), ...files, file('flags: [{key: "!"}]')), { exit: 1 })
-  t.match(await inside(several, 'import', file(first), ...files), { exit: 0, err: /Imported: 7 created\./ })
+  t.match(await inside(several, 'import', file(first), ...files), { exit: 0, err: /Imported: 10 created\./ })
   const whole = await exported(yaml, '--all-namespaces')
-  t.match(whole, /"percentage": 12\.5|percentage: 12\.5/)
+  for (const text of [
+    /percentage: 12\.5\n/,
+    /decides\\n# this line is no comment"/,
+    /9007199254740993,17\.5/,
+    /sunset"?: ?null/,
+  ])
+    t.match(whole, text)
+  const answer = async (context: object) => {
+    const asked = { namespaceKey: 'shop', flagKey: 'discount', entityId: 'e', context }
+    const { match, segmentKeys } = (await json.request('POST', '/evaluate/v1/variant', asked)).json
+    return [match, segmentKeys]
+  }
+  const regular = { orders: 12, customer: '9007199254740992', newsletter: true, since: '2024-01-01' }
+  t.strictSame(await answer(regular), [true, ['regulars']])
+  for (const other of [{ orders: 9 }, { customer: '9007199254740993' }, { blocked: '2025-01-01' }, { since: '' }])
+    t.strictSame(await answer({ ...regular, ...other }), [false, []], JSON.stringify(other))
   for (const other of [json, several]) t.equal(await exported(other, '--all-namespaces'), whole)
 })
 
