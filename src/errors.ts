@@ -37,6 +37,8 @@ export const refusals = {
   userinfo_invalid: { status: 401, code: 16, sentence: 'userinfo was refused' },
   identity_too_large: { status: 401, code: 16, sentence: 'the provider tells more of this person than is kept' },
   id_token_invalid: { status: 401, code: 16, sentence: 'ID token was refused' },
+  logout_token_invalid: { status: 400, code: 3, sentence: 'logout token was refused' },
+  logout_token_replayed: { status: 400, code: 3, sentence: 'logout token was used before' },
   service_account_token_invalid: { status: 401, code: 16, sentence: 'verifying service account: token was refused' },
   service_account_not_allowed: { status: 403, code: 7, sentence: 'permission denied' },
   token_scoped: { status: 403, code: 7, sentence: 'permission denied' },

@@ -7,14 +7,14 @@ import { version } from '../version.ts'
 import { accessOf } from './access-policy.ts'
 import { asOfReaderOf } from './as-of-thread/as-of-reads.ts'
 import { bootstrap } from './bootstrap.ts'
-import { scheduleCleanups } from './cleanups.ts'
 import { clusterMember } from './cluster-member.ts'
 import { type Core, coreOf } from './core.ts'
-import { eraseAgain, scheduleErasures } from './erasures.ts'
+import { eraseAgain } from './erasures.ts'
 import { followedModelsOf } from './history/read-models.ts'
 import { ledgerServiceOf } from './ledger/services.ts'
 import { presenceOf, type StopCause } from './lifecycle/presence.ts'
 import { sweepOf } from './reapply-rules.ts'
+import { scheduleJobs } from './schedule-jobs.ts'
 import { serviceOf } from './service.ts'
 import { viewRenewal } from './stores/renewal.ts'
 import type { Stores } from './stores/stores.ts'
@@ -95,8 +95,7 @@ export const compose = async (
       await access.begin()
       await recordLogIdentity(stores)
       if (rebuilt) await presence.rebuilt(rebuilt)
-      await scheduleCleanups(config, core, logger)
-      await scheduleErasures(config, core, service, logger)
+      await scheduleJobs(config, core, service, logger)
       tellMissingPlaces(service.settings.access, (key) => core.flagStore.life(key) !== undefined, logger)
       await lease?.prove()
       // A start that fails before this point leaves no event, because it may be repeated every second.

@@ -13,6 +13,8 @@ export type Identity = {
   readonly emailVerified?: boolean
   /** True if parts of the provider's data were dropped because of the size limit. */
   readonly reduced?: true
+  /** Issue of the ID token as RFC 3339 UTC, and the session at the provider (`sid`), for OpenID Connect. */
+  readonly providerSession?: { readonly issuedAt: string; readonly sid?: string }
   /** Cause if the memberships of the person do not satisfy the restrictions of the code host. */
   readonly barred?: LoginCause
   /** ID token as received, if the provider is configured to receive it again at sign-out. It must not be logged. */
@@ -51,3 +53,7 @@ export const emailRule = (
  */
 export const text = (value: unknown): string | undefined =>
   typeof value === 'string' ? Buffer.from(value).toString() : undefined
+
+/** Returns the texts of claims, in the order of their names. */
+export const texts = (claims: Claims, names: readonly string[]): readonly (string | undefined)[] =>
+  names.map((name) => text(claims[name]))

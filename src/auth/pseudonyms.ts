@@ -22,6 +22,10 @@ export const pseudonyms = (pepper: Uint8Array, erased: ReadonlySet<string> = new
      * Pseudonym by which a person's tokens are found. Excludes the issuer, so it works after a provider was removed.
      */
     identity: (method: string, sub: string): string => name('sub', 'identity', method, sub),
+    /** Pseudonym of a session at a provider, from the claim `sid` of its tokens. */
+    session: (issuer: string, sid: string): string => name('sid', 'session', issuer, sid),
+    /** Pseudonym of a logout token, from its `jti`. */
+    logoutToken: (issuer: string, jti: string): string => name('jti', 'logout', issuer, jti),
     /** Pseudonym of a claim value that identifies a person. */
     claim: (claim: string, value: string): string => name('claim', claim, value),
   }

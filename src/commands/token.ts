@@ -11,7 +11,8 @@ export type TokenCommands = {
   ExpireTokenEarlier: { readonly id: string; readonly expiresAt: string; readonly now: string }
   /** Removes rights according to a later access configuration. `from` is the access on which the decision is based. */
   NarrowGrants: DataOf<TokenEvent, 'TokenGrantsNarrowed'>
-  RevokeToken: { readonly id: string }
+  /** `provider` signed the person out, if a logout token ended the session. */
+  RevokeToken: DataOf<TokenEvent, 'TokenRevoked'>
   /** Cleanup: `before` is the current time minus the grace period. */
   CleanUpToken: { readonly id: string; readonly before: string }
 }
@@ -61,8 +62,8 @@ export const token: Decider<Token, TokenCommands, TokenEvent> = {
       return [{ type: 'TokenGrantsNarrowed', data }]
     },
 
-    RevokeToken: ({ status }, { id }) =>
-      status === 'live' || status === 'unreadable' ? [{ type: 'TokenRevoked', data: { id } }] : [],
+    RevokeToken: ({ status }, data) =>
+      status === 'live' || status === 'unreadable' ? [{ type: 'TokenRevoked', data }] : [],
 
     CleanUpToken: ({ status, expiresAt }, { id, before }) =>
       status === 'live' && expiresAt !== undefined && expiresAt < before

@@ -7,7 +7,7 @@ import { historyReadEvents } from './history-reads.ts'
 import { instanceEvents } from './instance.ts'
 import { keysEvents } from './keys.ts'
 import { ledgerEvents } from './ledger.ts'
-import { loginEvents } from './login.ts'
+import { loginEvents, logoutEvents } from './login.ts'
 import { membershipEvents } from './membership.ts'
 import { namespaceEvents } from './namespace.ts'
 import { refusalEvents } from './refusal.ts'
@@ -17,7 +17,7 @@ import { tokenEvents } from './token.ts'
 /** All events: category → shapes. Source for the documentation, the export and the frozen samples. */
 export const catalog = {
   token: tokenEvents,
-  login: loginEvents,
+  login: { ...loginEvents, ...logoutEvents },
   refusal: refusalEvents,
   namespace: namespaceEvents,
   flag: flagEvents,
@@ -43,9 +43,9 @@ export const streams: Readonly<Record<keyof typeof catalog, { readonly name: str
     tells: 'The lifecycle of one client token. All methods of issuing a token use this stream.',
   },
   login: {
-    name: 'login-<digest of state>',
+    name: 'login-<digest of state>, login-<YYYY-MM-DD>+<pseudonym>',
     tells:
-      'One login, from its callback on. A login whose callback never arrives has no stream. The secrets that are needed to complete a login are never stored.',
+      'One login, from its callback on. A login whose callback never arrives has no stream. The secrets that are needed to complete a login are never stored. The logouts that a provider reported, one stream for each person or session and day.',
   },
   refusal: {
     name: 'refusal-<YYYY-MM-DD>+<id>',

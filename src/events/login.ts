@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { type EventOf, v1 } from './define.ts'
-import { object, oneOf, pseudonym, time, uuid, word } from './fields.ts'
+import { count, object, oneOf, pseudonym, time, uuid, word } from './fields.ts'
 import { METHODS, type Method } from './token.ts'
 
 /** Marks the methods that are logins: the browser is redirected to a provider and returns with a callback. */
@@ -65,3 +65,43 @@ export const loginEvents = {
 }
 
 export type LoginEvent = EventOf<typeof loginEvents>
+
+const logout = {
+  jti: word('The logout token: a keyed digest of its `jti`.', '`jti-` and 22 characters'),
+  provider: word('The provider.', 'name of a provider in the configuration'),
+}
+
+/**
+ * Logouts that a provider reported for one person, or for one session at the provider, on one day (OpenID Connect
+ * Back-Channel Logout 1.0). Stream: login-{day}+{pseudonym}. The day is that of the logout tokens.
+ */
+export const logoutEvents = {
+  ProviderLogoutReceived: v1(
+    object(
+      'A logout token of a provider was accepted: the provider signed a person out. The sessions that the logout token names end next.',
+      {
+        ...logout,
+        issuedAt: time('Time of issue of the logout token, by the clock of the provider.'),
+        subject: Type.Optional(
+          pseudonym('The person, if the logout token names a person.', '`person-` and 22 characters'),
+        ),
+        identity: Type.Optional(
+          pseudonym('Holder of the sessions, if the logout token names a person.', '`sub-` and 22 characters'),
+        ),
+        session: Type.Optional(
+          pseudonym('Session at the provider, if the logout token names no person.', '`sid-` and 22 characters'),
+        ),
+      },
+    ),
+    2,
+  ),
+  ProviderLogoutCompleted: v1(
+    object('Every session that a logout token named has ended.', {
+      ...logout,
+      sessions: count('Number of sessions that the logout token ended.'),
+    }),
+    2,
+  ),
+}
+
+export type LogoutEvent = EventOf<typeof logoutEvents>

@@ -56,6 +56,12 @@ const issued = {
       'SHA-256, 64 hexadecimal digits',
     ),
   ),
+  providerSession: Type.Optional(
+    pseudonym(
+      'Session at the provider, from the claim `sid` of the ID token. Several sessions here can belong to one session there.',
+      '`sid-` and 22 characters',
+    ),
+  ),
   issuedBy: Type.Optional(uuid('Id of the token with which this token was requested.')),
   profile: Type.Optional(
     sealed(
@@ -124,7 +130,17 @@ export const tokenEvents = {
       to: time('The new expiry time.'),
     }),
   ),
-  TokenRevoked: v1(object('The token was revoked. Requests with the token are refused from this event on.', token)),
+  TokenRevoked: v1(
+    object('The token was revoked. Requests with the token are refused from this event on.', {
+      ...token,
+      provider: Type.Optional(
+        word(
+          'The provider that signed the person out, if a logout token ended the session. The event of the logout token is the cause of this event.',
+          'name of a provider in the configuration',
+        ),
+      ),
+    }),
+  ),
   TokenExpired: v1(
     object(
       'Cleanup removed the record of an expired token after the grace period. The token had been refused since `expiresAt`.',

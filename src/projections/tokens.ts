@@ -32,6 +32,8 @@ export type TokenDoc = {
   readonly subject?: string
   /** Equal for all tokens of one holder: the given name, a service account, or the pseudonym of a person. */
   readonly identity?: string
+  /** Pseudonym of the session at the provider, for a login through OpenID Connect. */
+  readonly providerSession?: string
   /** Sealed. */
   readonly profile?: string
   /** Token that requested this one. */
@@ -84,6 +86,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At
     provider,
     subject,
     identity,
+    providerSession,
     profile,
     issuedBy,
     grants,
@@ -107,6 +110,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At
   if (namespace !== undefined) doc.namespace = namespace
   if (provider !== undefined) doc.provider = provider
   if (subject !== undefined) doc.subject = subject
+  if (providerSession !== undefined) doc.providerSession = providerSession
   if (profile !== undefined) doc.profile = profile
   if (issuedBy !== undefined) doc.issuedBy = issuedBy
   if (grants !== undefined) Object.assign(doc, { grants }, reaching(token))
@@ -140,7 +144,7 @@ const narrowed = (
 /** Read model of the tokens, including deleted ones. */
 export const tokens: Projection<TokenDoc, TokenEvent> = {
   name: 'tokens',
-  version: 10,
+  version: 11,
   fields,
   indexes,
   category: 'token',

@@ -109,6 +109,18 @@ const sentences: readonly (readonly [string, object, string])[] = [
     `service account shop/cart exchanged: token issued with editor in shop, expires ${time}`,
   ],
   ['TokenRevoked', { id }, `token ${id} deleted`],
+  ['TokenRevoked', { id, provider: 'acme' }, `token ${id} deleted because acme signed the person out`],
+  [
+    'ProviderLogoutReceived',
+    { jti: 'jti-1', provider: 'acme', issuedAt: time, subject: 'person-1', identity: 'sub-1' },
+    `acme signed person-1 out at ${time}`,
+  ],
+  [
+    'ProviderLogoutReceived',
+    { jti: 'jti-1', provider: 'acme', issuedAt: time, session: 'sid-1' },
+    `acme signed a session out at ${time}`,
+  ],
+  ['ProviderLogoutCompleted', { jti: 'jti-1', provider: 'acme', sessions: 1 }, 'sign-out at acme ended 1 session'],
   ['TokenExpired', { id, expiresAt: time }, `token ${id} cleaned up after its expiry at ${time}`],
   ['TokenExpiryChanged', { id, to: time }, `token ${id}: expiry changed from never to ${time}`],
   ['LoginRefused', { login: 'digest', reason: 'state_mismatch' }, 'login refused: state_mismatch'],

@@ -49,6 +49,7 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     '/auth/v1/method/oidc/{provider}/authorize': 'GET',
     '/auth/v1/method/oidc/{provider}/callback': 'GET',
     '/auth/v1/method/oidc/{provider}/post-logout': 'GET',
+    '/auth/v1/method/oidc/{provider}/backchannel-logout': 'POST',
     '/auth/v1/method/codehost/authorize': 'GET',
     '/auth/v1/method/codehost/callback': 'GET',
     '/auth/v1/method/orchestrator/serviceaccount': 'POST',

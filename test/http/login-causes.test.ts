@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { copyFile, rename } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { generateKeyPair, SignJWT } from 'jose'
@@ -245,6 +246,26 @@ const scenarios: Readonly<Record<LoginCause, readonly (readonly [Scenario, Reado
   ],
   state_mismatch: [[returns({ query: (query) => query.set('state', 'another') })]],
   login_expired: [[returns({ meanwhile: ({ clock }) => clock.advance(600_000) })]],
+  login_signed_out: [
+    [
+      returns({
+        // The provider signs the person out while the service waits for the ID token.
+        meanwhile: async ({ service, liar }) => {
+          const sign: Lies['sign'] = async (idToken) => {
+            const { iss, aud, sub, iat } = idToken
+            const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
+            const form = new URLSearchParams({
+              logout_token: await liar.signed({ iss, aud, sub, iat, jti: randomUUID(), events }),
+            })
+            const type = { 'content-type': 'application/x-www-form-urlencoded' }
+            await service.request('POST', `${OIDC}/backchannel-logout`, String(form), { ...open, ...type })
+            return liar.signed({ ...idToken, groups: ['devs'], email: 'ada@example.com', email_verified: true })
+          }
+          liar.lies = { sign }
+        },
+      }),
+    ],
+  ],
   login_replayed: [
     [
       async (world, id) => {

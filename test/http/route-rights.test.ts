@@ -16,6 +16,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'GET /auth/v1/method/oidc/{provider}/authorize',
     'GET /auth/v1/method/oidc/{provider}/callback',
     'GET /auth/v1/method/oidc/{provider}/post-logout',
+    'POST /auth/v1/method/oidc/{provider}/backchannel-logout',
     'GET /auth/v1/method/codehost/authorize',
     'GET /auth/v1/method/codehost/callback',
     'POST /auth/v1/method/orchestrator/serviceaccount',

@@ -9,6 +9,7 @@ import type { Service } from '../../http/services/service.ts'
 import { streamTickets } from '../../http/streams/tickets.ts'
 import type { Core } from '../core.ts'
 import { exchangeOf, loginMethods } from './login-methods.ts'
+import { logoutServicesOf } from './logouts.ts'
 
 /** Timeout in ms for memory to catch up with the log before an unknown token is looked up in the views. */
 const CATCH_UP_MS = 250
@@ -16,16 +17,15 @@ const CATCH_UP_MS = 250
 const FAILED_EXCHANGES_A_MINUTE = 60
 
 /** Creates the services that verify tokens and issue them to logins and exchanges. */
-export const authServicesOf = async (
-  config: Config,
-  { clock, faults, onError, names, stores, time, log, seal, index, execute, follower, lease, erasures, tracer }: Core,
-  { policy }: Pick<Service, 'policy'>,
-) => {
+export const authServicesOf = async (config: Config, core: Core, { policy }: Pick<Service, 'policy'>) => {
+  const { clock, faults, onError, names, stores, time, log, seal, index, execute, follower, lease, erasures, tracer } =
+    core
   const { views, pepper, limiter } = stores
   const digest = digester(pepper)
   const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
   const { methods } = config.authentication
   const { exchanges } = config.rate_limit
+  const logins = await loginMethods(config, names, stores, { faults, clock, tracer }, erasures.subjects)
   const orchestrator = await exchangeOf(config, faults, clock, tracer)
   const verifier = tokenVerifier({ index, digest, plausible, log, views, now: time.present, caughtUp })
   return {
@@ -53,7 +53,8 @@ export const authServicesOf = async (
     }),
     digests: secretDigester(pepper),
     fingerprints: fingerprinter(pepper),
-    logins: await loginMethods(config, names, stores, { faults, clock, tracer }, erasures.subjects),
+    logins,
+    logouts: logoutServicesOf(core, logins.pseudonyms),
     exchange: orchestrator && {
       orchestrator,
       failures: limiter('exchanges', FAILED_EXCHANGES_A_MINUTE),

@@ -1,8 +1,12 @@
 import { type Claims, isVerified } from '../../access/claims.ts'
 import type { ClaimUse } from '../../access/claims-kept.ts'
-import { type Identity, text } from '../identity.ts'
+import { type Identity, texts } from '../identity.ts'
 import { formsOf, keptOf } from '../kept.ts'
 import { refuseCallback } from './callback.ts'
+
+const CLAIMS = ['sub', 'email', 'name', 'picture', 'profile', 'preferred_username', 'sid']
+/** Last time of issue that is stored: the end of the year 9999. */
+const MAX_MS = Date.UTC(10_000, 0, 1) - 1
 
 /** Builds the stored identity from the claims of an issuer (api.md §5.2). */
 export const oidcIdentity = (
@@ -10,9 +14,9 @@ export const oidcIdentity = (
   issuer: string,
   { nonce: _nonce, ...claims }: Claims,
 ): Identity => {
-  const sub = text(claims['sub'])
+  const [sub, email, name, picture, profile, username, sid] = texts(claims, CLAIMS)
   if (!sub) return refuseCallback('oidc', 'id_token_malformed')
-  const [email, name, picture] = [text(claims['email']), text(claims['name']), text(claims['picture'])]
+  const issued = Math.min(Math.max(Number(claims['iat']) * 1000 || 0, 0), MAX_MS)
   const given = claims['email_verified']
   const verified = given === undefined ? undefined : String(isVerified(given, false))
   const known = {
@@ -20,16 +24,17 @@ export const oidcIdentity = (
     'oidc.email': email,
     'oidc.email_verified': verified,
     'oidc.name': name,
-    'oidc.profile': text(claims['profile']),
+    'oidc.profile': profile,
     'oidc.picture': picture,
     'oidc.sub': sub,
-    'oidc.preferred_username': text(claims['preferred_username']),
+    'oidc.preferred_username': username,
     email,
     name,
     picture,
   }
   return {
     subject: { issuer, sub },
+    providerSession: { issuedAt: new Date(issued).toISOString(), ...(sid && { sid }) },
     ...keptOf('oidc', formsOf(known, claims, asked)),
     ...(email === undefined ? {} : { email }),
     ...(verified === undefined ? {} : { emailVerified: verified === 'true' }),

@@ -3,12 +3,12 @@ import type { Claims } from '../../access/claims.ts'
 import { cached } from '../cached.ts'
 import { type Identity, type LoginSecrets, text } from '../identity.ts'
 import { providerFetch } from '../outgoing/provider-fetch.ts'
-import { answered, redirectUriOf } from '../redirect.ts'
-import { codeOf, given, refuseCallback } from './callback.ts'
+import { answered, codeOf, given, redirectUriOf, refuseCallback } from './callback.ts'
 import { oidcIdentity } from './claims-identity.ts'
 import { authentications, clientAt, isUnprovable, type OidcSettings } from './client.ts'
 import { algorithmsOf, DOCUMENT_LIFE_MS, type Known, known, movedTo } from './discovery.ts'
 import { askingOf, furtherParameters } from './further-parameters.ts'
+import { type LogoutToken, logoutTokens } from './logout-token.ts'
 import { type LogoutRequest, logoutUrlOf } from './logout-url.ts'
 import { exchangeCode, type Tokens } from './token-endpoint.ts'
 import { readUserinfo, withUserinfo } from './userinfo.ts'
@@ -32,6 +32,8 @@ type OidcProvider = {
    * undefined if the discovery document has no usable `end_session_endpoint`. Refuses with `provider_unavailable`.
    */
   readonly logoutUrl: (request: LogoutRequest) => Promise<URL | undefined>
+  /** Verifies a logout token of the provider. Refuses with `logout_token_invalid`. */
+  readonly readLogoutToken: (token: string) => Promise<LogoutToken>
 }
 
 /**
@@ -113,5 +115,6 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
     },
 
     logoutUrl: async (request) => logoutUrlOf(settings, (await provider.get()).metadata, request),
+    readLogoutToken: logoutTokens(provider, settings),
   }
 }

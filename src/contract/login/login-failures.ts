@@ -32,6 +32,10 @@ export const loginFailures: Readonly<Record<string, LoginFailureText>> = {
     title: 'The sign-in took too long.',
     check: 'Sign in again and finish within a few minutes.',
   },
+  login_signed_out: {
+    title: 'The provider signed you out during the sign-in.',
+    check: 'Sign in again.',
+  },
   login_replayed: {
     title: 'This sign-in was already used.',
     check: 'Going back to it does not work. Sign in again.',

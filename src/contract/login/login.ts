@@ -53,6 +53,9 @@ export const LoggedIn = named('LoggedIn', { clientToken: Type.Literal(''), authe
 /** Answer to the end of a session. `logoutUrl` is the address at which the browser ends the session at the provider. */
 export const Expired = named('TokenExpired', { logoutUrl: Type.Optional(Text) })
 
+/** Form of a provider that signs a person out (OpenID Connect Back-Channel Logout 1.0 §2.5). */
+export const LogoutForm = named('LogoutForm', { logout_token: Text })
+
 /** Body of the exchange of a service-account token (api.md §5.7). */
 export const serviceAccount = input(
   { service_account_token: text({ required: true, stored: false }) },

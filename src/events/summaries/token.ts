@@ -74,8 +74,9 @@ export const tokenSummaries: Summaries<typeof tokenEvents> = {
     of: ({ id, from = 'never', to }) => `token ${plain(id)}: expiry changed from ${plain(from)} to ${plain(to)}`,
   },
   TokenRevoked: {
-    patterns: ['token <id> deleted'],
-    of: ({ id }) => `token ${plain(id)} deleted`,
+    patterns: ['token <id> deleted[ because <provider> signed the person out]'],
+    of: ({ id, provider }) =>
+      `token ${plain(id)} deleted${provider === undefined ? '' : ` because ${plain(provider)} signed the person out`}`,
   },
   TokenExpired: {
     patterns: ['token <id> cleaned up after its expiry at <time>'],

@@ -36,7 +36,7 @@ const refusalOf = (error: unknown): Refusal => (error instanceof Refusal ? error
 
 /**
  * Checks the state of a callback and marks its login as used. All other pending logins of the browser stay valid.
- * `context` and `fold` are for the commands that follow.
+ * `context` and `fold` are for the commands that follow, `position` is that of the callback in the log.
  */
 const takeLogin = async (
   service: Services,
@@ -59,8 +59,8 @@ const takeLogin = async (
   const returned = { ...started, now: service.now().toISOString() }
   try {
     const outcome = await service.execute(login, id, 'ReturnToLogin', returned, context)
-    const causationId = outcome.stored.at(-1)!.id
-    return { id, state, fold: foldAfter(outcome), context: { ...context, causationId } }
+    const { id: causationId, position } = outcome.stored.at(-1)!
+    return { id, state, position, fold: foldAfter(outcome), context: { ...context, causationId } }
   } catch (error) {
     for (const fault of ['login_expired', 'login_replayed'] as const)
       if (isRefusal(error, fault)) return refuseCallback(method, fault)
@@ -92,9 +92,10 @@ const recordRefusal = async ({ execute }: Services, { id, context, fold }: Taken
 const tokenOf = (
   { now, settings, logins }: Services,
   { method, provider: name }: LoginMethod,
-  { subject, attributes }: Identity,
+  { subject, attributes, providerSession }: Identity,
 ) => {
   const { 'oidc.provider': provider, ...personal } = attributes
+  const sid = providerSession?.sid
   return {
     method,
     expiresAt: new Date(now().getTime() + settings.session.tokenLifetime).toISOString(),
@@ -102,26 +103,34 @@ const tokenOf = (
     ...(name !== undefined && { provider: name }),
     subject: logins.pseudonyms.subject(method, subject.issuer, subject.sub),
     identity: logins.pseudonyms.identity(method, subject.sub),
+    ...(sid !== undefined && { providerSession: logins.pseudonyms.session(subject.issuer, sid) }),
     profile: JSON.stringify(personal),
   }
 }
 
-/** Issues the token of an admitted login, completes the login's stream, and answers with the token's cookie. */
+/**
+ * Issues the token of an admitted login, completes the login's stream, and answers with the token's cookie. Returns the
+ * refusal if the provider has signed the person out during the login.
+ */
 const issue = async (
   service: Services,
   call: Request,
   loginMethod: LoginMethod,
-  { id, state, fold, context: taken }: Taken,
+  { id, state, position: since, fold, context: taken }: Taken,
   { identity, granted }: Admitted<Identity, Granted>,
-): Promise<Answer<Completed>> => {
-  const { execute, cookies, names, settings, now, metrics } = service
+): Promise<{ readonly answer: Answer<Completed> } | { readonly refused: Refusal }> => {
+  const { execute, cookies, names, settings, metrics } = service
   const { request, reply } = call
   const grant = { ...tokenOf(service, loginMethod, identity), ...granted, login: id }
   const { profile, subject } = grant
   const context = { ...taken, subject }
-  const { clientToken, doc, stored } = await issueToken(service, grant, context)
+  const { clientToken, doc, at, stored } = await issueToken(service, grant, context)
   const completed = { login: id, tokenId: doc.id, subject }
   const after = { ...context, causationId: stored[0]!.id }
+  const { providerSession: session } = identity
+  const signIn = { ...grant, provider: loginMethod.provider!, tokenId: doc.id, since }
+  const refused = session && (await service.logouts.refusalOf({ ...signIn, issuedAt: session.issuedAt }, after))
+  if (refused) return { refused }
   const { headers } = await applyEvents(
     service,
     (await execute(login, id, 'CompleteLogin', completed, after, fold)).stored,
@@ -134,9 +143,9 @@ const issue = async (
   attemptSucceeded(service, request, loginMethod, doc.id)
   // The encryption key of the profile is still in memory, so the answer needs no read of the key.
   const known = { open: async () => ({ text: profile }) }
-  const body: Completed = { clientToken: '', authentication: await presentAuthentication(doc, names, known, now()) }
+  const body: Completed = { clientToken: '', authentication: await presentAuthentication(doc, names, known, at) }
   const plain = takes(request.headers, 'application/json') && !takes(request.headers, 'text/html')
-  return plain ? { body, headers } : redirect(state.returnTo, headers, body)
+  return { answer: plain ? { body, headers } : redirect(state.returnTo, headers, body) }
 }
 
 /**
@@ -154,9 +163,9 @@ const callback = async (
   const admission = await admit(loginMethod.finish({ ...taken.state, query }), (identity) =>
     grantsOf(service, loginMethod, identity),
   )
-  if (!('refused' in admission)) return { answer: await issue(service, call, loginMethod, taken, admission) }
-  await recordRefusal(service, taken, admission.refused)
-  return admission
+  const outcome = 'refused' in admission ? admission : await issue(service, call, loginMethod, taken, admission)
+  if ('refused' in outcome) await recordRefusal(service, taken, outcome.refused)
+  return outcome
 }
 
 /** Newest position of the log; undefined if the log is unreachable, because the browser must still receive its page. */

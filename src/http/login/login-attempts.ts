@@ -3,7 +3,6 @@ import { providerErrorOf } from '../../auth/oidc/callback.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import { Refusal, whyOf } from '../../errors.ts'
-import { isLogin } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { InstanceServices } from '../services/instance.ts'
@@ -17,10 +16,13 @@ type Attempt = {
   readonly method: Exclude<Method, 'token'>
   readonly provider?: string | undefined
   readonly serviceAccount?: string | undefined
+  /** True for a logout token of the provider. */
+  readonly isLogout?: true
 }
 type Teller = Pick<RecordingServices, 'tell'>
 
-const nameOf = ({ method }: Attempt) => (isLogin(method) ? 'a login' : 'an exchange')
+const nameOf = ({ method, isLogout }: Attempt) =>
+  isLogout ? 'a logout token' : method === 'orchestrator' ? 'an exchange' : 'a login'
 
 /** Logs a successful login or exchange. */
 export const attemptSucceeded = (

@@ -103,7 +103,7 @@ const securityOf = (access: RouteAccess): Operation['security'] => {
 const pathOf = (url: string): string => url.replaceAll(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}')
 
 const operation = (spec: Spec, namespaceHeader: string): Operation => {
-  const { method, url, access, body, query, summary, tag } = spec
+  const { method, url, access, body, form, query, summary, tag } = spec
   const path = [...pathOf(url).matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   return {
     operationId: `${method.toLowerCase()}${url.replaceAll(/[^A-Za-z0-9]+(.?)/g, (_, letter: string) => letter.toUpperCase())}`,
@@ -116,6 +116,7 @@ const operation = (spec: Spec, namespaceHeader: string): Operation => {
       ...headerParameters(spec, namespaceHeader),
     ],
     ...(body ? { requestBody: { content: json(body.schema) } } : {}),
+    ...(form ? { requestBody: { content: { 'application/x-www-form-urlencoded': { schema: form } } } } : {}),
     responses: responsesOf(spec),
   }
 }

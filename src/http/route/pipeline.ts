@@ -167,7 +167,7 @@ export const pipeline = (
   const receive = (exchange: Exchange): void => {
     const { request, spec } = exchange
     const limit = request.caller.published ? spec.publishedBodyLimit : spec.bodyLimit
-    const isRead = spec.method !== 'GET' && spec.method !== 'DELETE'
+    const isRead = spec.method !== 'GET' && spec.method !== 'DELETE' && spec.form === undefined
     const { inSpan } = request.raw
     receiveBody(exchange, limit, isRead, (body) =>
       inSpan ? inSpan(() => finish(exchange, body)) : finish(exchange, body),

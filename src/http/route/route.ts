@@ -28,6 +28,8 @@ export type RouteOptions<B, Q, A extends TSchema> = Statement & {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly url: string
   readonly body?: Input<B>
+  /** Schema of a body that is a form and that the route reads itself from `request.bytes`. */
+  readonly form?: TSchema
   readonly query?: Input<Q, Query>
   /** Schema of the 200 answer. */
   readonly answer: A

@@ -1,12 +1,15 @@
+import type { bulkhead } from '../../auth/bulkhead.ts'
 import type { Identity, LoginSecrets } from '../../auth/identity.ts'
 import type { LoginCause } from '../../auth/login-causes.ts'
 import type { KeptIdTokens, LoginStates, LogoutStates, RefusedLogins } from '../../auth/login-state.ts'
+import type { LogoutToken } from '../../auth/oidc/logout-token.ts'
 import type { LogoutRequest } from '../../auth/oidc/logout-url.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { Orchestrator } from '../../auth/service-accounts/orchestrator.ts'
 import type { LoginKind } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
+import type { ProviderLogouts } from '../login/provider-logouts.ts'
 import type { CookieJar } from '../wire/cookies.ts'
 
 /** A login method with an external provider: an OpenID Connect provider or the code host. */
@@ -21,6 +24,8 @@ export type LoginMethod = {
   readonly begin: (secrets: LoginSecrets, forceLogin?: boolean) => Promise<URL>
   /** Returns the identity of a callback. `barred` is set if the method's restrictions exclude it. */
   readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
+  /** Verifies a logout token of the provider. Absent for the code host. */
+  readonly readLogoutToken?: (token: string) => Promise<LogoutToken>
   /** Reason for which the e-mail rule refuses this identity, if any. */
   readonly barOf: (attributes: Readonly<Record<string, string>>) => LoginCause | undefined
   /** Sign-out at the provider; absent if a sign-out ends only the session of this service. */
@@ -68,6 +73,14 @@ export type Exchange = {
   readonly successes: Limiter | undefined
 }
 
+/** Dependencies of logouts that a provider reports. */
+export type LogoutServices = ProviderLogouts & {
+  /** Counts refused logout tokens by client address. */
+  readonly failures: Limiter
+  /** Runs the work of a logout token in turn with those of other client addresses. Refuses with `busy`. */
+  readonly inTurn: ReturnType<typeof bulkhead>
+}
+
 /** Services for logins and exchanges. */
 export type LoginServices = {
   readonly methods: Readonly<Record<Method, { readonly enabled: boolean }>> & {
@@ -77,5 +90,6 @@ export type LoginServices = {
   }
   readonly logins: Logins
   readonly exchange: Exchange | undefined
+  readonly logouts: LogoutServices
   readonly cookies: CookieJar
 }

@@ -5,21 +5,21 @@ import { endLogout } from '../../login/logout.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
 import type { Service } from '../../services/service.ts'
+import { backchannelLogoutRoute } from './backchannel-logout.ts'
 import { closedCallback, loginRoutes } from './login.ts'
 
 const paths = { method: 'oidc', path: '/auth/v1/method/oidc/:provider' } as const
 
 /**
- * Login through the configured OpenID Connect providers; if the method is switched off, only a callback that is
- * refused.
+ * Login through the configured OpenID Connect providers, sign-out there, and logouts that they report; if the method is
+ * switched off, only a callback that is refused.
  */
 export const authOidcRoutes = (app: FastifyInstance, service: Service): void => {
   if (!service.methods.oidc.enabled) return closedCallback(app, service, paths)
-  loginRoutes(app, service, paths, ({ provider = '' }) => {
-    return (
-      service.logins.oidc.get(provider) ?? refuse('not_found', `requested provider "${provider}": provider not found`)
-    )
-  })
+  const methodOf = ({ provider = '' }: Readonly<Record<string, string>>) =>
+    service.logins.oidc.get(provider) ?? refuse('not_found', `requested provider "${provider}": provider not found`)
+  loginRoutes(app, service, paths, methodOf)
+  backchannelLogoutRoute(app, service, paths.path, methodOf)
   route(app, {
     method: 'GET',
     url: `${paths.path}/post-logout`,

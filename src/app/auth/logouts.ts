@@ -1,0 +1,73 @@
+import { bulkhead } from '../../auth/bulkhead.ts'
+import type { Pseudonyms } from '../../auth/pseudonyms.ts'
+import type { Config } from '../../config/load.ts'
+import { Refusal } from '../../errors.ts'
+import { reader } from '../../events/define.ts'
+import type { Stored } from '../../events/log.ts'
+import { type LogoutEvent, logoutEvents } from '../../events/login.ts'
+import { readEvent } from '../../events/unreadable.ts'
+import type { EventFilter } from '../../history/filter.ts'
+import type { History } from '../../history/history.ts'
+import { waitForTokenView } from '../../http/lists/wait-for-token-view.ts'
+import { providerLogouts } from '../../http/login/provider-logouts.ts'
+import type { LogoutServices } from '../../http/services/logins.ts'
+import type { Service } from '../../http/services/service.ts'
+import { unfinishedLogouts } from '../../jobs/provider-logouts.ts'
+import { tokens } from '../../projections/tokens.ts'
+import type { Core } from '../core.ts'
+
+/** Maximum refused logout tokens per client address and minute. */
+const FAILED_LOGOUTS_A_MINUTE = 60
+/** Maximum logout tokens in work, and in the queue, at the same time. */
+const RUNNING = 16
+const WAITING = 1_000
+
+const readLogout = reader(logoutEvents)
+
+/** Creates the services for logouts that OpenID Connect providers report. */
+export const logoutServicesOf = (
+  { log, stores: { views, limiter }, execute, foldOf, follower, closed, time }: Core,
+  pseudonyms: Pseudonyms,
+): LogoutServices => ({
+  ...providerLogouts({
+    execute,
+    foldOf,
+    log,
+    applied: follower.applied,
+    views,
+    complete: () => waitForTokenView({ log, viewsReached: follower.viewsReached }),
+    unreadable: () => closed.all(tokens.category),
+    pseudonyms,
+    now: time.present,
+  }),
+  failures: limiter('logouts', FAILED_LOGOUTS_A_MINUTE),
+  inTurn: bulkhead({ running: RUNNING, waiting: WAITING, refused: () => new Refusal('busy') }),
+})
+
+/** The accepted logout tokens since a time. The search ends early after an abort. */
+async function* receivedSince(history: History, since: string, signal: AbortSignal): AsyncGenerator<Stored> {
+  const filter: EventFilter = { type: { any: ['ProviderLogoutReceived'], none: [] }, from: since }
+  const span = await history.span(filter, {}, await history.head())
+  for await (const steps of history.exported(filter, span, signal))
+    for (const { event } of steps) if (event) yield event.record
+}
+
+/** Schedules the job that finishes interrupted logouts. */
+export const scheduleLogouts = async (
+  { authentication }: Config,
+  { stores: { queue }, intervals, time }: Core,
+  { history, logouts }: Pick<Service, 'history' | 'logouts'>,
+): Promise<void> => {
+  if (!authentication.methods.oidc.enabled) return
+  const job = unfinishedLogouts({
+    received: (since, signal) => receivedSince(history, since, signal),
+    resume: async (event) => {
+      const { type, data }: LogoutEvent = readEvent(readLogout, event)
+      if (type === 'ProviderLogoutReceived') await logouts.resume(data, event.id)
+    },
+    sessionLife: authentication.session.token_lifetime,
+    now: time.present,
+  })
+  intervals.set(job.name, job.every)
+  await queue.schedule(job)
+}

@@ -1,0 +1,61 @@
+import type { FastifyRequest } from 'fastify'
+import { Refusal, refuse } from '../../errors.ts'
+import { contextOf } from '../commands/command-context.ts'
+import type { Call } from '../route/route.ts'
+import type { AuthServices } from '../services/auth.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { InstanceServices } from '../services/instance.ts'
+import type { LoginMethod, LoginServices } from '../services/logins.ts'
+import type { RecordingServices } from '../services/recording.ts'
+import { addressKey } from '../wire/client-address.ts'
+import { attemptTurnedAway } from './login-attempts.ts'
+
+type Services = AuthServices & CommandServices & InstanceServices & LoginServices & RecordingServices
+
+/** Time in ms after which the provider receives an answer, because providers wait for 5 s. */
+const DEADLINE_MS = 4_500
+const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i
+const FIELD = 'logout_token'
+
+const refuseForm = (why: string): never => refuse('logout_token_invalid', `logout token was refused: ${why}`)
+
+/** The logout token in the form of a request. */
+const tokenIn = ({ headers, bytes }: FastifyRequest): string => {
+  if (!FORM.test(headers['content-type'] ?? '')) refuseForm('the body is not a form')
+  const [token, ...others] = new URLSearchParams(bytes?.toString('utf8')).getAll(FIELD)
+  if (others.length > 0) refuseForm('the form has two of them')
+  return token || refuseForm('the form has none')
+}
+
+/** Rejects with `busy` when the signal aborts. */
+const late = async (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Refusal('busy')), { once: true }))
+
+/**
+ * Ends the sessions that the logout token of a provider names. Resolves when the ends are durable. After 4.5 s the
+ * request is refused with `busy`, and the logout continues. A refused token is counted and recorded.
+ */
+export const endAtProvider = async (
+  service: Services,
+  call: Call<unknown, unknown>,
+  { method, provider, readLogoutToken }: LoginMethod,
+): Promise<void> => {
+  const { logouts, clock, tell } = service
+  const { request } = call
+  const address = addressKey(request.address)
+  const work = async (): Promise<void> => {
+    if (!service.fresh()) refuse('backend_unavailable')
+    const token = await readLogoutToken!(tokenIn(request))
+    const sessions = await logouts.end(provider!, token, contextOf(call, service))
+    tell({ requestId: request.id, method, provider, sessions }, 'a logout token ended the sessions of a person')
+  }
+  const stop = clock.timeout(DEADLINE_MS)
+  const done = logouts.inTurn(address, stop, work).catch((error: unknown) => {
+    if (error instanceof Refusal) {
+      if (error.status === 400) logouts.failures.count(address)
+      attemptTurnedAway(service, request, { method, provider, isLogout: true }, error)
+    }
+    throw error
+  })
+  await Promise.race([done, late(stop)])
+}

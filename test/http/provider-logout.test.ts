@@ -1,0 +1,260 @@
+import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { generateKeyPair, SignJWT } from 'jose'
+import t, { type Test } from 'tap'
+import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
+import type { Started } from '../start.ts'
+import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
+import { eventually } from '../wait.ts'
+import { bearer, begin, comeBack, cookiesOf, everyWay, logIn, oidcSettings, visit } from './people.ts'
+
+type Claims = Readonly<Record<string, unknown>>
+type Liar = Awaited<ReturnType<typeof lyingProvider>>
+type Recorded = {
+  readonly id: string
+  readonly type: string
+  readonly stream: string
+  readonly data: Claims
+  readonly causationId?: string
+}
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded', authorization: '' }
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
+const seconds = (from = 0) => Math.floor(Date.now() / 1000) + from
+const at = (provider: string) => `/auth/v1/method/oidc/${provider}`
+
+/** Claims of a logout token like that of Keycloak. */
+const claimsOf = ({ url }: Liar, more: Claims = {}): Record<string, unknown> => ({
+  iss: url,
+  aud: lyingClient.clientId,
+  sub: 'alice',
+  sid: 'sid-of-alice',
+  iat: seconds(),
+  exp: seconds(120),
+  jti: randomUUID(),
+  typ: 'Logout',
+  events: { [EVENT]: {} },
+  ...more,
+})
+const post = (service: Started, form: string, provider = 'main', headers = FORM) =>
+  service.request<{ error?: string; error_description?: string }>(
+    'POST',
+    `${at(provider)}/backchannel-logout`,
+    form,
+    headers,
+  )
+const send = (service: Started, token: string, provider = 'main') =>
+  post(service, String(new URLSearchParams({ logout_token: token })), provider)
+
+/** A service with two providers that have the same people. */
+const world = async (t: Test, clock?: VirtualClock) => {
+  const other = await lyingProvider(t)
+  const { liar, service } = await everyWay(t, oidcSettings('other', other.url, lyingClient), clock && { clock })
+  const signIn = async (sub: string, sid: string | undefined, provider = 'main') => {
+    const lies = { claims: { sub, ...(sid !== undefined && { sid }) } }
+    if (provider === 'main') liar.lies = lies
+    else other.lies = lies
+    return (await logIn(service, at(provider))).token
+  }
+  const isLive = async (token: string) =>
+    (await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status === 200
+  const recorded = async (type: string) =>
+    (await service.request<{ events: readonly Recorded[] }>('GET', `/audit/v1/events?type=${type}&limit=1000`)).json
+      .events
+  return { liar, other, service, signIn, isLive, recorded }
+}
+
+await t.test('a logout token that breaks a rule ends nothing and is a refusal in the history', async (t) => {
+  const { liar, service, signIn, isLive } = await world(t)
+  const session = await signIn('alice', 'sid-of-alice')
+  const stranger = await generateKeyPair('ES256')
+  const signed = (claims: Claims, header = {}) => liar.signed(claimsOf(liar, claims), { typ: 'logout+jwt', ...header })
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const good = await signed({})
+  const [header, payload, signature = ''] = good.split('.')
+  const form = (token: string) => String(new URLSearchParams({ logout_token: token }))
+
+  const wrong: Readonly<Record<string, string>> = {
+    'no form': '',
+    'a form without a token': 'token=x',
+    'two tokens': `${form(good)}&${form(good)}`,
+    'no JWT': form('x'),
+    'a large token': form('x'.repeat(16_385)),
+    'no signature': form(`${part({ alg: 'none' })}.${payload}.`),
+    'another signature': form(`${header}.${payload}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`),
+    'the secret of the client': form(
+      await new SignJWT(claimsOf(liar))
+        .setProtectedHeader({ alg: 'HS256' })
+        .sign(Buffer.from(lyingClient.clientSecret)),
+    ),
+    'a foreign key': form(
+      await new SignJWT(claimsOf(liar)).setProtectedHeader({ alg: 'ES256' }).sign(stranger.privateKey),
+    ),
+    'another issuer': form(await signed({ iss: 'https://elsewhere.example' })),
+    'another client': form(await signed({ aud: ['another'] })),
+    'a time in the future': form(await signed({ iat: seconds(120) })),
+    'an old token': form(await signed({ iat: seconds(-700), exp: seconds(120) })),
+    'an old token without exp': form(await signed({ iat: seconds(-700), exp: undefined })),
+    'an expired token': form(await signed({ iat: seconds(-300), exp: seconds(-100) })),
+    'no time': form(await signed({ iat: undefined })),
+    'no events': form(await signed({ events: undefined })),
+    'another event': form(await signed({ events: { 'urn:other': {} } })),
+    'an event that is no object': form(await signed({ events: { [EVENT]: true } })),
+    'events that are a list': form(await signed({ events: [EVENT] })),
+    'a nonce': form(await signed({ nonce: 'n' })),
+    'neither sub nor sid': form(await signed({ sub: undefined, sid: undefined })),
+    'a sub that is no text': form(await signed({ sub: 7 })),
+    'an empty sid': form(await signed({ sid: '' })),
+    'no jti': form(await signed({ jti: undefined })),
+    'another type': form(await signed({}, { typ: 'at+jwt' })),
+  }
+  for (const [name, body] of Object.entries(wrong)) {
+    const { status, headers, json } = await post(service, body)
+    t.strictSame([status, json.error, headers['cache-control']], [400, 'invalid_request', 'no-store'], name)
+    t.match(json.error_description, /^logout token was refused: /, name)
+  }
+  const json = await post(service, JSON.stringify({ logout_token: good }), 'main', {
+    ...FORM,
+    'content-type': 'application/json',
+  })
+  t.match([json.status, json.json], [400, { error_description: /not a form/ }])
+  t.match((await send(service, good, 'absent')).status, 404)
+  t.match((await send(service, good, 'other')).status, 400, 'of another provider')
+  t.ok(await isLive(session))
+
+  const lines = (await service.logged()).split('\n').filter((line) => line.includes('a logout token was refused'))
+  t.match(JSON.parse(lines[0]!), { method: 'oidc', provider: 'main', reason: 'logout_token_invalid' })
+  t.notMatch(lines.join(), payload!)
+  t.ok(lines.length < 10, 'repeated refusals are not logged one by one')
+  await service.reopen()
+  type Events = { readonly events: readonly Recorded[] }
+  const { events } = (await service.request<Events>('GET', '/audit/v1/events?type=AuthenticationRefused')).json
+  t.match(events[0]!.data, {
+    reason: 'logout_token_invalid',
+    route: '/auth/v1/method/oidc/:provider/backchannel-logout',
+  })
+  t.ok(events.length < 10)
+})
+
+await t.test('a logout token ends the sessions of its person, or of its session at the provider', async (t) => {
+  const { liar, service, signIn, isLive, recorded } = await world(t)
+  const sessions = {
+    first: await signIn('alice', 's1'),
+    second: await signIn('alice', 's1'),
+    third: await signIn('alice', 's2'),
+    withoutSid: await signIn('alice', undefined),
+    bob: await signIn('bob', 's3'),
+    elsewhere: await signIn('alice', 's2', 'other'),
+  }
+  const live = async () => {
+    const found: string[] = []
+    for (const [name, token] of Object.entries(sessions)) if (await isLive(token)) found.push(name)
+    return found
+  }
+  t.strictSame(await live(), Object.keys(sessions))
+
+  // Hydra names neither a person nor an expiry.
+  const ofHydra = claimsOf(liar, { aud: [lyingClient.clientId], sub: undefined, exp: undefined, sid: 's1' })
+  const { status, headers, text } = await send(service, await liar.signed(ofHydra, { typ: 'JWT' }))
+  t.strictSame([status, headers['cache-control'], text], [200, 'no-store', '{}'])
+  t.strictSame(await live(), ['third', 'withoutSid', 'bob', 'elsewhere'])
+
+  const ofKeycloak = await liar.signed(claimsOf(liar, { sid: 's2' }), { typ: 'logout+jwt' })
+  const statuses = await Promise.all([send(service, ofKeycloak), send(service, ofKeycloak)])
+  t.equal(statuses.filter((answer) => answer.status === 200).length, 1, 'one of two at the same time')
+  t.equal(statuses.filter((answer) => answer.status === 400).length, 1)
+  t.strictSame(await live(), ['bob', 'elsewhere'])
+
+  const again = await signIn('alice', 's4')
+  t.match(await send(service, ofKeycloak), { status: 400, json: { error_description: 'logout token was used before' } })
+  t.ok(await isLive(again), 'a repeated token ends no later session, also of the same second')
+
+  const received = await recorded('ProviderLogoutReceived')
+  t.match(
+    received.map(({ data }) => data),
+    [
+      { provider: 'main', session: /^sid-/ },
+      { provider: 'main', identity: /^sub-/, subject: /^person-/ },
+    ],
+  )
+  t.strictSame(
+    (await recorded('ProviderLogoutCompleted')).map(({ data }) => data['sessions']),
+    [2, 2],
+  )
+  const ended = await recorded('TokenRevoked')
+  t.strictSame([...new Set(ended.map(({ data }) => data['provider']))], ['main'])
+  t.strictSame(
+    ended.map(({ causationId }) => received.findIndex(({ id }) => id === causationId)),
+    [0, 0, 1, 1],
+    'the logout is the cause of the ends',
+  )
+  t.notMatch(JSON.stringify(received), /alice|"s[12]"/)
+})
+
+await t.test('a login whose ID token is older than a logout is refused', async (t) => {
+  const { liar, service, recorded } = await world(t)
+  for (const claims of [{ sid: 's1' }, { sub: undefined, sid: 's1' }]) {
+    liar.lies = { claims: { sid: 's1' } }
+    const { authorizeUrl, cookie } = await begin(service, at('main'))
+    const query = await visit(authorizeUrl)
+    liar.lies = {
+      // The provider signs the person out while the service waits for the ID token.
+      sign: async (idToken) => {
+        t.equal((await send(service, await liar.signed(claimsOf(liar, claims)))).status, 200)
+        return liar.signed({ ...idToken, sid: 's1' })
+      },
+    }
+    const answer = await comeBack(service, at('main'), query, { cookie, accept: 'application/json' })
+    t.match(answer, { status: 401, json: { message: 'handling OIDC callback: login has expired' } })
+    t.strictSame(cookiesOf(answer)['service_client_token'], undefined)
+  }
+  t.equal((await recorded('TokenIssued')).length - (await recorded('TokenRevoked')).length, 1, 'the bootstrap token')
+  t.strictSame((await recorded('LoginRefused')).length, 2)
+})
+
+await t.test('logout tokens wait for the keys of the provider for 4.5 s, and evaluations do not wait', async (t) => {
+  const clock = virtualClock()
+  const { liar, service, signIn, isLive } = await world(t, clock)
+  liar.now = () => clock.now().getTime()
+  const flag = { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' }
+  t.equal((await service.request('POST', '/api/v1/flags', flag)).status, 200)
+  const keys = await (await fetch(`${liar.url}/keys`)).text()
+  const session = await signIn('alice', 's1')
+  const held: ServerResponse[] = []
+  const release = () => {
+    liar.lies = {}
+    held.pop()!.writeHead(200, { 'content-type': 'application/json' }).end(keys)
+  }
+  /** Sends a logout token often, while the provider does not answer the request for its keys. */
+  const waiting = async (times: number) => {
+    // Keys are cached for five minutes.
+    await clock.advance(300_001)
+    liar.lies = { keys: (response) => void held.push(response) }
+    const token = await liar.signed(claimsOf(liar, { iat: Math.floor(liar.now() / 1000), exp: undefined }))
+    const answered: string[] = []
+    const answers = Array.from({ length: times }, async () => {
+      const { status, json } = await send(service, token)
+      answered.push(`${status} ${json.error ?? ''}`)
+    })
+    await eventually(() => held.length > 0, 'a request for the keys')
+    return { answered, all: () => Promise.all(answers) }
+  }
+
+  const late = await waiting(1)
+  await clock.advance(4_499)
+  t.strictSame(late.answered, [])
+  await clock.advance(1)
+  await late.all()
+  t.strictSame(late.answered, ['503 temporarily_unavailable'])
+  t.ok(await isLive(session))
+  release()
+  await eventually(async () => !(await isLive(session)), 'the end of the session, although the answer was 503')
+
+  const many = await waiting(100)
+  const question = { namespaceKey: 'default', flagKey: 'f', entityId: 'e', context: {} }
+  t.equal((await service.request('POST', '/evaluate/v1/boolean', question)).status, 200)
+  t.strictSame([many.answered, held.length], [[], 1], 'all wait for one request')
+  release()
+  await many.all()
+  t.strictSame(many.answered.sort(), ['200 ', ...Array<string>(99).fill('400 invalid_request')])
+})
