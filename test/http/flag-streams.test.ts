@@ -3,24 +3,27 @@ import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import t from 'tap'
 import { type Audience, flagStreams } from '../../src/http/streams/flag-streams.ts'
+import { streamTickets } from '../../src/http/streams/tickets.ts'
 import type { Content } from '../../src/http/streams/topics.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const BYTES_KEPT = 262_144
 /** Size in bytes of the snapshot of 20,000 flags without rules. */
 const MANY_FLAGS = 20_000 * 150
+const COMMENT = ': still here\n\n'
 const caller = { actor: { kind: 'token', id: 'engine' }, via: 'bearer' } as const
 const allowed: Audience = { key: 'all', isAllowed: () => true }
 
 /** A response on a connection in memory, whose client reads only while `reads` is true. */
 const client = () => {
   const [unread, frames]: [(() => void)[], number[]] = [[], []]
-  let reads = true
+  let [reads, comments] = [true, 0]
   const socket = new Duplex({
     read: () => undefined,
     write: (chunk: Buffer, _, done) => {
       const number = /^#(\d+);/.exec(String(chunk.subarray(0, 20)))?.[1]
       if (number !== undefined) frames.push(Number(number))
+      if (String(chunk).includes(COMMENT)) comments++
       if (reads) done()
       else unread.push(done)
     },
@@ -33,6 +36,7 @@ const client = () => {
     response,
     /** Numbers of the received frames. */
     frames: (): readonly number[] => frames,
+    comments: () => comments,
     stop: () => void (reads = false),
     read: () => {
       reads = true
@@ -59,6 +63,7 @@ const streams = (kind: Content['kind'], bytes: number) => {
     key: kind,
     namespace: 'default',
     kind,
+    alive: Buffer.from(COMMENT),
     frame: async () => {
       state.built++
       return { name: String(state.number), chunks: [Buffer.concat([Buffer.from(`#${state.number};`), rest])] }
@@ -94,7 +99,7 @@ for (const [kind, bytes, most] of [
     const [reader, pausing, stuck] = [await listen(), await listen(), await listen()]
     stuck.stop()
     let kept = 0
-    for (let n = 1; !stuck.isClosed(); n++) {
+    for (let n = 1; !stuck.isClosed() && n < 2_000; n++) {
       if (n % 2 === 1) pausing.stop()
       else pausing.read()
       await change()
@@ -121,13 +126,53 @@ await t.test('a large namespace that changes often is sent at most once a second
   }
 })
 
+await t.test('a large state follows the one before after a second', async (t) => {
+  const { listen, change, state } = streams('snapshots', MANY_FLAGS)
+  await listen()
+  t.equal(state.built, 1)
+  await change(999)
+  t.equal(state.built, 1)
+  await change(1)
+  t.equal(state.built, 2)
+})
+
+await t.test('a stream gets a comment every 20 s', async (t) => {
+  const { listen, clock } = streams('events', 100)
+  const { comments } = await listen()
+  await clock.advance(1_000)
+  t.equal(comments(), 1, 'streams get them at different seconds')
+  await clock.advance(19_999)
+  t.equal(comments(), 1)
+  await clock.advance(1)
+  t.equal(comments(), 2)
+})
+
+await t.test('a ticket is valid on the day before, its own day and the next one', (t) => {
+  const DAY = 86_400_000
+  const midnight = Date.parse('2026-03-01T00:00:00.000Z')
+  let time = midnight
+  const tickets = streamTickets(Buffer.alloc(32, 1), () => new Date(time))
+  const ticket = tickets.write('engine', 'default')
+  for (const [at, isValid] of [
+    [midnight - DAY - 1, false],
+    [midnight - DAY, true],
+    [midnight + 2 * DAY - 1, true],
+    [midnight + 2 * DAY, false],
+  ] as const) {
+    time = at
+    t.equal(tickets.read(ticket, 'default'), isValid ? 'engine' : undefined, new Date(at).toISOString())
+  }
+  t.end()
+})
+
 await t.test('changes within 50 ms become one frame, which is built once for all clients', async (t) => {
   const { listen, change, state, clock } = streams('events', 100)
   const all = [await listen(), await listen(), await listen()]
   const before = state.built
   for (let n = 0; n < 20; n++) await change(1)
-  t.equal(state.built, before)
-  await clock.advance(50)
+  await clock.advance(29)
+  t.equal(state.built, before, '49 ms after the first')
+  await clock.advance(1)
   t.equal(state.built, before + 1)
   for (const { frames } of all) t.same(frames(), [0, 20])
 })
@@ -139,7 +184,9 @@ await t.test('streams end after a second if the instance is not fresh, or their 
   for (const end of [() => false, async () => false, () => Promise.reject(new Error('no answer of the store'))]) {
     const [one, other, stays] = [await listen(ending), await listen(ending), await listen()]
     isAllowed = end
-    await clock.advance(1_000)
+    await clock.advance(999)
+    t.notOk(one.isClosed() || other.isClosed(), 'the next check')
+    await clock.advance(1)
     t.ok(one.isClosed() && other.isClosed(), 'the credential has ended')
     t.notOk(stays.isClosed(), 'another credential')
     isAllowed = () => true
@@ -148,7 +195,9 @@ await t.test('streams end after a second if the instance is not fresh, or their 
   }
   const all = [await listen(ending), await listen()]
   state.isFresh = false
-  await clock.advance(1_000)
+  await clock.advance(999)
+  t.notOk(all.some(({ isClosed }) => isClosed()))
+  await clock.advance(1)
   t.ok(all.every(({ isClosed }) => isClosed()))
   state.isFresh = true
   const again = await listen()
