@@ -15,7 +15,8 @@ import { bool, header, identifier, integer, matching, oneOf, path, streamPrefix,
 
 const none = undefined
 const allowedHeaders = (word: string): readonly string[] => [
-  ...'Accept Authorization Content-Type If-Match If-None-Match Idempotency-Key After-Position x-request-id'.split(' '),
+  ...'Accept Authorization Content-Type If-Match If-None-Match Idempotency-Key After-Position'.split(' '),
+  ...'Event-Reason Last-Event-ID x-request-id traceparent tracestate'.split(' '),
   `X-${word.charAt(0).toUpperCase()}${word.slice(1)}-Namespace`,
   `x-${word}-accept-server-version`,
   `x-${word}-environment`,
