@@ -38,6 +38,8 @@ export const KNOWN_VALUES: Readonly<Partial<Record<EventFilterName, readonly str
     'NamespaceCreated',
     'NamespaceDeleted',
     'NamespaceUpdated',
+    'ProviderLogoutCompleted',
+    'ProviderLogoutReceived',
     'ReadModelsRebuilt',
     'RefusalsSummarised',
     'ReservationVoided',
