@@ -33,6 +33,8 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   'C8,C9,C10': () => import('./past.ts'),
   C16: () => import('./past-lists.ts'),
   'C12,C13,C14,C15': () => import('./ledger.ts'),
+  'P1,P2,P3': () => import('./streams.ts'),
+  P4: () => import('./streams-off.ts'),
   T1: () => import('./together.ts'),
 }
 

@@ -1,6 +1,8 @@
 import { channel } from 'node:diagnostics_channel'
 import type { Server } from 'node:http'
 import { Duplex } from 'node:stream'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const CONNECTIONS = 8
@@ -39,8 +41,11 @@ const connection = (server: Server, next: () => Buffer | undefined) =>
     socket.push(next() ?? null)
   })
 
-/** What a server's process is asked: the seconds of CPU that it has had, or those that each of so many requests costs it, on connections in memory. */
-export type Measure = 'cpu' | { readonly requests: readonly string[]; readonly times: number }
+/**
+ * What a server's process is asked: the seconds of CPU that it has had, its memory in bytes after a garbage collection, or
+ * the seconds of CPU of each of so many requests, on connections in memory.
+ */
+export type Measure = 'cpu' | 'memory' | { readonly requests: readonly string[]; readonly times: number }
 
 /** The server of this process that answered a request, once one did. */
 let answering: Server | undefined
@@ -65,8 +70,18 @@ const fed = async (asked: readonly string[], times: number): Promise<number> => 
   return inSeconds(process.cpuUsage(before)) / times
 }
 
-const measured = (measure: Measure): number | Promise<number> =>
-  measure === 'cpu' ? inSeconds(process.cpuUsage()) : fed(measure.requests, measure.times)
+/** Bytes of resident memory after a garbage collection. */
+const residentBytes = (): number => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  for (let n = 0; n < 3; n++) collect()
+  return process.memoryUsage().rss
+}
+
+const measured = (measure: Measure): number | Promise<number> => {
+  if (measure === 'cpu') return inSeconds(process.cpuUsage())
+  return measure === 'memory' ? residentBytes() : fed(measure.requests, measure.times)
+}
 
 /** Answers each measure that the process is asked with a number, or in words why there is none. */
 export const answerMeasures = (): void => {
