@@ -37,22 +37,13 @@ type LogoutState = {
   readonly expiresAt: string
 }
 
-type KeptIdToken = { readonly idToken: string; readonly expiresAt: string }
-
 /** Seals login states. */
 export const loginStates = (pepper: Uint8Array) => sealedBy<LoginState>(pepper, 'rollcall login state')
 /** Seals refused logins. */
 export const refusedLogins = (pepper: Uint8Array) => sealedBy<RefusedLogin>(pepper, 'rollcall refused login')
 /** Seals the states of sign-outs. */
 export const logoutStates = (pepper: Uint8Array) => sealedBy<LogoutState>(pepper, 'rollcall logout state')
-/**
- * Seals the ID token of one session. The key is derived from the client token of the session too, so the ID token cannot
- * be opened after the client token is cleared.
- */
-export const keptIdTokens = (pepper: Uint8Array) => (clientToken: string) =>
-  sealedBy<KeptIdToken>(pepper, `rollcall ID token of ${clientToken}`)
 
 export type LoginStates = ReturnType<typeof loginStates>
 export type RefusedLogins = ReturnType<typeof refusedLogins>
 export type LogoutStates = ReturnType<typeof logoutStates>
-export type KeptIdTokens = ReturnType<typeof keptIdTokens>

@@ -203,5 +203,14 @@ await t.test('an ID token is kept within bounds, and opened by its own session o
   const tooLarge = await session(2000)
   t.equal(tooLarge.kept, undefined)
   t.equal(await hintOf(tooLarge.token, large.kept), null, 'of another session')
+  const erased = await session(0)
+  const { subject } = (
+    await service.request<{ events: { data: { subject: string } }[] }>(
+      'GET',
+      '/audit/v1/events?type=LoginCompleted&limit=1&order=desc',
+    )
+  ).json.events[0]!.data
+  await service.request('POST', '/audit/v1/subjects/erase', { subject, reason: 'request of the person' })
+  t.equal(await hintOf(erased.token, erased.kept), null, 'of an erased person')
   t.equal((await service.logged()).match(/the ID token is too large to be kept/g)?.length, 1)
 })

@@ -138,7 +138,7 @@ const issue = async (
   cookies.setToken(request, reply, clientToken, settings.session.tokenLifetime)
   const { idToken } = identity
   if (idToken !== undefined)
-    keepIdToken(service, call, loginMethod, { idToken, clientToken, expiresAt: grant.expiresAt })
+    await keepIdToken(service, call, loginMethod, { idToken, clientToken, subject, expiresAt: grant.expiresAt })
   metrics.logins(loginMethod.provider ?? '-', 'completed').value++
   attemptSucceeded(service, request, loginMethod, doc.id)
   // The encryption key of the profile is still in memory, so the answer needs no read of the key.

@@ -18,8 +18,13 @@ import { type Answer, redirect } from '../wire/reply.ts'
 import { isAhead, isPerson } from './login-page.ts'
 
 type Services = InstanceServices & CommandServices & LoginServices & RecordingServices
-/** ID token of a session, the client token of the session, and its expiry (RFC 3339 UTC with milliseconds). */
-type SessionIdToken = { readonly idToken: string; readonly clientToken: string; readonly expiresAt: string }
+/** ID token of a session, its client token, the person, and its expiry (RFC 3339 UTC with milliseconds). */
+type SessionIdToken = {
+  readonly idToken: string
+  readonly clientToken: string
+  readonly subject: string
+  readonly expiresAt: string
+}
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
 /**
@@ -36,17 +41,17 @@ const FAILED =
 const REFUSED = 'the provider reports that it did not end its session; compare its settings with the guide'
 
 /** Seals the ID token of a completed login into a cookie, if its provider is to receive it at sign-out. */
-export const keepIdToken = (
-  { cookies, logins, settings, warn }: Services,
+export const keepIdToken = async (
+  { cookies, logins, sealer, settings, warn }: Services,
   { request, reply }: Exchange,
   { provider, logout }: LoginMethod,
-  { idToken, clientToken, expiresAt }: SessionIdToken,
-): void => {
+  { clientToken, ...kept }: SessionIdToken,
+): Promise<void> => {
   if (!logout?.keepsIdToken) return
-  const { length: characters } = idToken
+  const { length: characters } = kept.idToken
   if (characters > MOST_CHARACTERS)
     return warn(`ID token ${provider}`, { provider, characters, most: MOST_CHARACTERS }, TOO_LARGE)
-  const sealed = logins.idTokens(clientToken).seal({ idToken, expiresAt })
+  const sealed = await logins.idTokens(clientToken, sealer).seal(kept)
   cookies.setIdToken(request, reply, sealed, settings.session.tokenLifetime)
 }
 
@@ -56,10 +61,13 @@ export const forgetIdToken = ({ cookies, logins }: LoginServices, { request, rep
 }
 
 /** ID token of the session in the request's cookies; undefined if there is none that this session sealed. */
-const idTokenOf = ({ cookies, logins }: LoginServices, request: FastifyRequest): string | undefined => {
+const idTokenOf = async (
+  { cookies, logins, sealer }: CommandServices & LoginServices,
+  request: FastifyRequest,
+): Promise<string | undefined> => {
   const [clientToken, sealed] = [cookies.token(request), cookies.stored(request)]
   if (clientToken === undefined || sealed === undefined) return undefined
-  return logins.idTokens(clientToken).open(sealed)?.idToken
+  return logins.idTokens(clientToken, sealer).open(sealed)
 }
 
 /** Provider of the browser session in use; undefined for a bearer token and for a session of another method. */
@@ -86,7 +94,7 @@ export const beginLogout = async (
   const { returnTo, returnPath } = logout
   const state = randomBytes(32).toString('base64url')
   try {
-    const url = await logout.url({ returnTo, state, idToken: idTokenOf(service, request) })
+    const url = await logout.url({ returnTo, state, idToken: await idTokenOf(service, request) })
     if (!url) {
       warn(`logout ${provider}`, { provider }, NOT_THERE)
       return {}
