@@ -19,6 +19,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   'B19,B20': () => import('./lists.ts'),
   'B21,B22': () => import('./stops.ts'),
   B23: () => import('./last-evaluation.ts'),
+  B24: () => import('./traces.ts'),
   M1: () => import('./resident.ts'),
   'W1,W2': () => import('./ui.ts'),
   'W3,W4': () => import('./ui-build.ts'),

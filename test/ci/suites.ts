@@ -31,6 +31,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'adapters/eventstoredb-read',
     'adapters/eventstoredb-silence',
     'adapters/eventstoredb-time',
+    'adapters/opentelemetry-open',
     'adapters/opentelemetry-sending',
     'adapters/redis-address',
     'adapters/mongodb/document',

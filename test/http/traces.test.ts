@@ -11,11 +11,17 @@ import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
 import * as people from './people.ts'
 
-// The SDK reads this variable: batches are sent after this time (ms).
-process.env['OTEL_BSP_SCHEDULE_DELAY'] = '20'
-process.env['OTEL_SERVICE_NAME'] = 'flags-of-the-test'
-process.env['OTEL_RESOURCE_ATTRIBUTES'] = 'deployment.environment.name=test'
-process.env['OTEL_EXPORTER_OTLP_HEADERS'] = 'x-tenant=shop'
+/** Standard variables that the SDK reads. Batches are sent after the delay (ms). */
+const VARIABLES = {
+  OTEL_BSP_SCHEDULE_DELAY: '20',
+  OTEL_SERVICE_NAME: 'flags-of-the-test',
+  OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+  OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=shop',
+}
+Object.assign(process.env, VARIABLES)
+t.teardown(() => {
+  for (const name of Object.keys(VARIABLES)) delete process.env[name]
+})
 
 const N = '/api/v1/namespaces/default'
 const parentOf = () => ({ traceId: randomBytes(16).toString('hex'), spanId: randomBytes(8).toString('hex') })

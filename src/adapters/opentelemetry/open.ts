@@ -13,6 +13,9 @@ import { version } from '../../version.ts'
 import { QUEUE, sending } from './sending.ts'
 import { spansOf } from './spans.ts'
 
+// One context manager serves all tracers of the process.
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+
 /** Timeout in ms for sending the last spans at a stop. */
 const FLUSH_MS = 2_000
 
@@ -78,7 +81,6 @@ const addressOf = (endpoint: string): string => {
  */
 export const openTracer = (endpoint: string, log: Log, clock: Pick<Clock, 'after'>): Tracer => {
   diag.setLogger(messagesTo(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   let [agent, ended]: [Agent | undefined, boolean] = [undefined, false]
   const exporter = new OTLPTraceExporter({
     url: addressOf(endpoint),
