@@ -2,6 +2,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { generate } from 'selfsigned'
 import t from 'tap'
+import { drain } from '../../src/http/wire/drain.ts'
 import { bind, openPort } from '../../src/http/wire/port.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
@@ -18,6 +19,42 @@ const queuedOf = (socket: Socket): number => {
     typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined
   return Number(within(within(handle, '_parent') ?? handle, 'writeQueueSize') ?? 0)
 }
+
+await t.test(
+  'a port that is left closes idle connections after a second, and unanswered ones at the end',
+  async (t) => {
+    const clock = virtualClock()
+    const opened = openPort({ headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 72_000 }, clock)
+    const asked = new Set<string>()
+    opened.server.on('request', ({ url = '' }) => asked.add(url))
+    await bind(opened, { host: '127.0.0.1', port: 0, choose: { host: '', port: '' } })
+    const { port } = opened.server.address() as AddressInfo
+    const clients = [connect({ host: '127.0.0.1', port }), connect({ host: '127.0.0.1', port })]
+    for (const client of clients) client.on('error', () => undefined)
+    clients[1]!.write('GET /waits HTTP/1.1\r\nHost: x\r\n\r\n')
+    await eventually(() => opened.sockets.size === 2 && asked.size === 1, 'a request and an idle connection')
+    const sockets = [...opened.sockets]
+    const left = drain(opened, clock, 4_000)
+    await clock.advance(3_999)
+    t.notOk(sockets.some(({ destroyed }) => destroyed))
+    await clock.advance(1)
+    t.ok(sockets.every(({ destroyed }) => destroyed))
+    t.equal(await left, 1, 'one request without a response')
+
+    const idle = openPort({ headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 72_000 }, clock)
+    await bind(idle, { host: '127.0.0.1', port: 0, choose: { host: '', port: '' } })
+    clients.push(connect((idle.server.address() as AddressInfo).port, '127.0.0.1'))
+    await eventually(() => idle.sockets.size === 1, 'an idle connection')
+    const [socket] = idle.sockets
+    const none = drain(idle, clock, 4_000)
+    await clock.advance(999)
+    t.notOk(socket!.destroyed)
+    await clock.advance(1)
+    t.ok(socket!.destroyed)
+    t.equal(await none, 0)
+    for (const client of clients) client.destroy()
+  },
+)
 
 for (const protocol of ['http', 'https'] as const) {
   await t.test(protocol, async (t) => {
