@@ -2,6 +2,8 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import t from 'tap'
+import { Refusal } from '../../src/errors.ts'
+import { flagConfigSeen } from '../../src/http/streams/flag-state.ts'
 import { type Audience, flagStreams } from '../../src/http/streams/flag-streams.ts'
 import { streamTickets } from '../../src/http/streams/tickets.ts'
 import type { Content } from '../../src/http/streams/topics.ts'
@@ -163,6 +165,24 @@ await t.test('a ticket is valid on the day before, its own day and the next one'
     t.equal(tickets.read(ticket, 'default'), isValid ? 'engine' : undefined, new Date(at).toISOString())
   }
   t.end()
+})
+
+await t.test('a state that another instance announced is awaited for two seconds', async (t) => {
+  const waits: unknown[] = []
+  const reached = flagConfigSeen({
+    flagStore: { version: () => 1n, position: () => 3n },
+    log: { head: async () => 9n },
+    seen: async (...wait: unknown[]) => waits.push(wait) === 1,
+  } as never)
+  const ask = async (flagConfigEtag: string) => reached('default', { flagConfigEtag, flagConfigLastModified: '' })
+  await ask('1.3')
+  t.strictSame(waits, [], 'the present state')
+  await ask('1.7')
+  await t.rejects(ask('1.8'), new Refusal('view_behind'))
+  t.strictSame(waits, [
+    [7n, 2_000],
+    [8n, 2_000],
+  ])
 })
 
 await t.test('changes within 50 ms become one frame, which is built once for all clients', async (t) => {
