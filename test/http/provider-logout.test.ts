@@ -3,7 +3,9 @@ import type { ServerResponse } from 'node:http'
 import { generateKeyPair, SignJWT } from 'jose'
 import t, { type Test } from 'tap'
 import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
-import type { Started } from '../start.ts'
+import { deadUrl } from '../auth/stand-ins/listen.ts'
+import { type Cookies, realProvider, signIn, signOut } from '../auth/stand-ins/provider.ts'
+import { type Started, startService } from '../start.ts'
 import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { bearer, begin, comeBack, cookiesOf, everyWay, logIn, oidcSettings, visit } from './people.ts'
@@ -50,7 +52,7 @@ const send = (service: Started, token: string, provider = 'main') =>
 const world = async (t: Test, clock?: VirtualClock) => {
   const other = await lyingProvider(t)
   const { liar, service } = await everyWay(t, oidcSettings('other', other.url, lyingClient), clock && { clock })
-  const signIn = async (sub: string, sid: string | undefined, provider = 'main') => {
+  const logInAs = async (sub: string, sid: string | undefined, provider = 'main') => {
     const lies = { claims: { sub, ...(sid !== undefined && { sid }) } }
     if (provider === 'main') liar.lies = lies
     else other.lies = lies
@@ -61,7 +63,7 @@ const world = async (t: Test, clock?: VirtualClock) => {
   const recorded = async (type: string) =>
     (await service.request<{ events: readonly Recorded[] }>('GET', `/audit/v1/events?type=${type}&limit=1000`)).json
       .events
-  return { liar, other, service, signIn, isLive, recorded }
+  return { liar, other, service, signIn: logInAs, isLive, recorded }
 }
 
 await t.test('a logout token that breaks a rule ends nothing and is a refusal in the history', async (t) => {
@@ -257,4 +259,36 @@ await t.test('logout tokens wait for the keys of the provider for 4.5 s, and eva
   release()
   await many.all()
   t.strictSame(many.answered.sort(), ['200 ', ...Array<string>(99).fill('400 invalid_request')])
+})
+
+await t.test('a sign-out at a real provider ends the sessions here', async (t) => {
+  const url = await deadUrl()
+  const [back, provider] = [`${url}${at('main')}`, { ...lyingClient, users: { ada: {}, bob: {} } }]
+  const logoutUri = `${back}/backchannel-logout`
+  const { url: issuer } = await realProvider(t, { ...provider, redirectUris: [`${back}/callback`], logoutUri })
+  const service = await startService(t, {
+    'server.http_port': new URL(url).port,
+    'server.public_url': url,
+    ...oidcSettings('main', issuer, lyingClient),
+  })
+  /** Signs in with a browser of its own. */
+  const browser = async (name: string) => {
+    const cookies: Cookies = new Map()
+    const { authorizeUrl, cookie } = await begin(service, at('main'))
+    const { searchParams } = await signIn(authorizeUrl, name, `${back}/callback`, cookies)
+    const answer = await comeBack(service, at('main'), searchParams, { cookie, accept: 'application/json' })
+    return { cookies, token: cookiesOf(answer)['service_client_token']!.value }
+  }
+  const [first, second, bob] = [await browser('ada'), await browser('ada'), await browser('bob')]
+  const leaving = new URLSearchParams({
+    client_id: lyingClient.clientId,
+    post_logout_redirect_uri: `${back}/post-logout`,
+  })
+  await signOut(new URL(`${issuer}/session/end?${leaving}`), `${back}/post-logout`, first.cookies)
+  const statuses = await Promise.all(
+    [first, second, bob].map(
+      async ({ token }) => (await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status,
+    ),
+  )
+  t.strictSame(statuses, [401, 401, 200])
 })

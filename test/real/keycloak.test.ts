@@ -158,6 +158,37 @@ await t.test('a login at a real Keycloak server', { skip }, async (t) => {
     t.equal((await logIn('ada')).answer.status, 200)
   })
 
+  await t.test('an administrator of Keycloak signs a person out, which ends all sessions here', async (t) => {
+    const { logIn, change, url, name, service } = await world(t)
+    await change({
+      attributes: {
+        'pkce.code.challenge.method': 'S256',
+        'backchannel.logout.url': `${url}${OIDC}/backchannel-logout`,
+        'backchannel.logout.session.required': 'true',
+      },
+    })
+    const sessions = [await logIn('ada'), await logIn('ada'), await logIn('ada'), await logIn('bob')]
+    const statuses = async () =>
+      Promise.all(
+        sessions.map(
+          async ({ token }) => (await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status,
+        ),
+      )
+    t.strictSame(await statuses(), [200, 200, 200, 200])
+    const [{ id }] = await keycloak.admin<readonly [{ readonly id: string }]>('GET', `/${name}/users?username=ada`)
+    await keycloak.admin('POST', `/${name}/users/${id}/logout`)
+    await eventually(async () => (await statuses()).join() === '401,401,401,200', 'the ends of three sessions')
+    const { json } = await service.request<{ readonly events: readonly { readonly data: Tree }[] }>(
+      'GET',
+      '/audit/v1/events?type=ProviderLogoutCompleted',
+    )
+    t.strictSame(
+      json.events.map(({ data }) => data['sessions']),
+      [3],
+      'one logout token',
+    )
+  })
+
   const inGroups = [
     person('ada', { groups: ['/eu/berlin/devs'], realmRoles: ['release'] }),
     person('bob', { groups: ['/us/devs'] }),

@@ -9,10 +9,12 @@ type Options = {
   readonly clientSecret: string
   readonly redirectUris: readonly string[]
   readonly users: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  /** Address for logout tokens; absent: the provider sends none. */
+  readonly logoutUri?: string
 }
 
 /** A real OpenID Connect provider in this process. `users` are claims by login name. Closes itself. */
-export const realProvider = async (t: Scope, { clientId, clientSecret, redirectUris, users }: Options) => {
+export const realProvider = async (t: Scope, { clientId, clientSecret, redirectUris, users, logoutUri }: Options) => {
   const server = createServer()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -25,6 +27,10 @@ export const realProvider = async (t: Scope, { clientId, clientSecret, redirectU
         client_secret: clientSecret,
         redirect_uris: redirectUris,
         post_logout_redirect_uris: redirectUris.map((uri) => uri.replace(/callback$/, 'post-logout')),
+        ...(logoutUri !== undefined && {
+          backchannel_logout_uri: logoutUri,
+          backchannel_logout_session_required: true,
+        }),
       },
     ],
     claims: {
@@ -34,8 +40,11 @@ export const realProvider = async (t: Scope, { clientId, clientSecret, redirectU
     },
     conformIdTokenClaims: false,
     cookies: { keys: ['for tests'] },
+    // By default the provider sends no logout token to a loopback address, and gives up after 2.5 s.
+    fetch: (address: string, { method, headers, body }: RequestInit) =>
+      fetch(address, { method: method!, headers: headers!, body: body! }),
     pkce: { required: () => true },
-    features: { devInteractions: { enabled: true } },
+    features: { devInteractions: { enabled: true }, backchannelLogout: { enabled: true } },
     findAccount: (_: unknown, login: string) => ({ accountId: login, claims: () => ({ sub: login, ...users[login] }) }),
     loadExistingGrant: async ({ oidc: { client, session, params } }: Context) => {
       const grant = new provider.Grant({ clientId: client.clientId, accountId: session.accountId })
