@@ -284,7 +284,7 @@ await t.test('a sign-out at a real provider ends the sessions here', async (t) =
     client_id: lyingClient.clientId,
     post_logout_redirect_uri: `${back}/post-logout`,
   })
-  await signOut(new URL(`${issuer}/session/end?${leaving}`), `${back}/post-logout`, first.cookies)
+  await signOut(new URL(`${issuer}/session/end?${String(leaving)}`), `${back}/post-logout`, first.cookies)
   const statuses = await Promise.all(
     [first, second, bob].map(
       async ({ token }) => (await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status,
