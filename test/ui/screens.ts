@@ -619,6 +619,12 @@ export const ofShell: readonly Screen[] = [
         await button(page, 'Sign in').click()
         await page.getByText('Paste a client token.').waitFor()
       },
+      'signed out': async (page) => {
+        await page.evaluate("localStorage.setItem('rollcall.signed-out', 'here')")
+        await page.reload()
+        await page.getByRole('status').waitFor()
+        await page.evaluate("localStorage.removeItem('rollcall.signed-out')")
+      },
     },
   },
   {
