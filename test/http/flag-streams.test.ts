@@ -1,8 +1,14 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
 import t from 'tap'
+import { meaningsOf } from '../../src/access/meanings.ts'
+import { FULL, type Reach, reachOf } from '../../src/access/reach.ts'
+import { bitOf } from '../../src/access/rights.ts'
+import { BUILT_IN } from '../../src/access/roles.ts'
 import { Refusal } from '../../src/errors.ts'
+import { audienceOf } from '../../src/http/streams/audience.ts'
 import { flagConfigSeen } from '../../src/http/streams/flag-state.ts'
 import { type Audience, flagStreams } from '../../src/http/streams/flag-streams.ts'
 import { streamTickets } from '../../src/http/streams/tickets.ts'
@@ -269,4 +275,24 @@ await t.test('1,000 streams that are opened and closed leave nothing behind', as
     await Promise.all(upTo(4).map(async () => (await listen()).frames())),
     upTo(4).map(() => [1]),
   )
+})
+
+await t.test('a stream is allowed while its token has the right of the route in the namespace', async (t) => {
+  const roles = meaningsOf(BUILT_IN)
+  const reachIn = (place: string, role: string) => reachOf({ grants: [{ place, role }], roles })
+  const cases: readonly (readonly [name: string, reach: Reach | undefined, isAllowed: boolean])[] = [
+    ['of full access', FULL, true],
+    ['of the namespace', reachIn('default', 'client'), true],
+    ['of every namespace', reachIn('*', 'client'), true],
+    ['narrowed to another namespace', reachIn('other', 'client'), false],
+    ['narrowed to other rights', reachOf({ grants: [{ place: 'default', rights: ['flag.read'] }], roles }), false],
+    ['that has ended', undefined, false],
+  ]
+  const need = { right: 'flag.evaluate', bit: bitOf('flag.evaluate') }
+  const request = { caller, spec: { wants: { need } } } as unknown as FastifyRequest
+  for (const [name, reach, isAllowed] of cases)
+    for (const found of [reach && { reach }, Promise.resolve(reach && { reach })]) {
+      const services = { verifier: { byId: () => found } } as unknown as Parameters<typeof audienceOf>[0]
+      t.equal(await audienceOf(services)(request, 'default').isAllowed(), isAllowed, `a token ${name}`)
+    }
 })
