@@ -351,7 +351,8 @@ await t.test('the evaluation page shows the texts of others as plain text', { sk
 })
 
 await t.test('a flag can be evaluated without a mouse', { skip }, async (t) => {
-  const { page } = await withFlags(t)
+  const { page, make } = await withFlags(t)
+  for (const key of ['a-checkout', 'check']) await make.boolean(key)
   await page.goto('/settings/preferences')
   await page.getByRole('heading', { name: 'Preferences' }).waitFor()
   await page.keyboard.press('g')
@@ -359,10 +360,25 @@ await t.test('a flag can be evaluated without a mouse', { skip }, async (t) => {
   await headed(page, 'Evaluate')
   await tabTo(page, 'Flag', 'combobox')
   await page.keyboard.type('check')
-  await page.getByRole('option', { name: 'checkout' }).waitFor()
+  await page.getByRole('option', { name: /^checkout/ }).waitFor()
   await page.keyboard.press('ArrowDown')
   await page.locator('[role=option][data-highlighted]', { hasText: 'checkout' }).waitFor()
   await page.keyboard.press('Enter')
+  const list = page.getByRole('listbox')
+  await list.waitFor({ state: 'detached' })
+  const chosen = page.getByRole('combobox', { name: 'Flag' })
+  for (const [text, isKey] of [
+    ['check', true],
+    ['check-out', false],
+    ['checkout', true],
+  ] as const) {
+    await chosen.fill(text)
+    await list.waitFor({ state: 'attached' })
+    await page.keyboard.press('Enter')
+    if (isKey) await list.waitFor({ state: 'detached' })
+    else await page.getByText('No flags match').waitFor()
+    t.equal(await chosen.inputValue(), text)
+  }
   await tabTo(page, 'Entity id', 'textbox')
   await page.keyboard.type('user-42')
   await tabTo(page, 'Add row', 'button')

@@ -1,7 +1,7 @@
 import { Combobox } from '@base-ui/react/combobox'
 import { ChevronDownIcon } from '@primer/octicons-react'
-import { useQuery } from '@tanstack/react-query'
-import { type RefObject, useDeferredValue, useLayoutEffect, useRef, useState } from 'react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type ComponentProps, type RefObject, useDeferredValue, useLayoutEffect, useRef, useState } from 'react'
 import { FoundKeys } from './found-keys.tsx'
 
 /** Search result. */
@@ -23,6 +23,65 @@ const useNothingHidden = (open: boolean, place: RefObject<HTMLElement | null>): 
     around?.setAttribute('aria-live', 'off')
     return () => around?.removeAttribute('aria-live')
   }, [open, place])
+
+const searchOf = ({ queryKey, read }: KeySource, text: string) => ({
+  queryKey: [...queryKey, 'search', text],
+  queryFn: ({ signal }: { readonly signal: AbortSignal }) => read(text, signal),
+})
+
+type Typing = {
+  readonly source: KeySource
+  /** Whether a result is the one that a typed text names. */
+  readonly isNamed: (found: Found, text: string) => boolean
+  readonly onChoice: (key: string) => void
+}
+
+/** State of an open list and its typed text. Enter chooses the only result that the text names. */
+const useTyping = ({ source, isNamed, onChoice }: Typing) => {
+  const [open, setOpen] = useState(false)
+  const [typed, setTyped] = useState('')
+  const asked = useDeferredValue(typed)
+  const { data = [] } = useQuery({
+    ...searchOf(source, asked),
+    enabled: open,
+    placeholderData: (before) => before,
+  })
+  const client = useQueryClient()
+  /** Whether an arrow key chose an option after the last typed character. The selected option is highlighted by itself. */
+  const moved = useRef(false)
+  const chooseNamed = async (field: HTMLInputElement): Promise<void> => {
+    const found = await client.fetchQuery(searchOf(source, typed))
+    const [only, ...others] = found.filter((one) => isNamed(one, typed))
+    if (!only || others.length > 0 || field.value !== typed) return
+    setOpen(false)
+    setTyped('')
+    onChoice(only.key)
+  }
+  return {
+    open,
+    typed,
+    asked,
+    data,
+    onOpenChange: (next: boolean, { reason }: { readonly reason: string }): void => {
+      setOpen(next)
+      // A typed character opens the list after it was received.
+      if (!next || reason !== 'input-change') setTyped('')
+    },
+    onTyped: (text: string, { reason }: { readonly reason: string }): void => {
+      if (reason !== 'input-change') return
+      moved.current = false
+      setTyped(text)
+    },
+    onKeyDown: (event: Parameters<NonNullable<ComponentProps<typeof Combobox.Input>['onKeyDown']>>[0]): void => {
+      if (event.key.startsWith('Arrow')) moved.current = true
+      if (event.key !== 'Enter' || typed === '' || moved.current) return
+      event.preventDefault()
+      event.preventBaseUIHandler()
+      // Without an answer nothing is chosen, and the list stays open.
+      void chooseNamed(event.currentTarget).catch(() => undefined)
+    },
+  }
+}
 
 /** Combobox that searches the service while the user types; its value is a key. */
 export const KeySearch = ({
@@ -50,14 +109,10 @@ export const KeySearch = ({
   /** If keys are opaque ids: the text for the value. The results then show names only. */
   readonly shown?: string
 }) => {
-  const [open, setOpen] = useState(false)
-  const [typed, setTyped] = useState('')
-  const asked = useDeferredValue(typed)
-  const { data = [] } = useQuery({
-    queryKey: [...source.queryKey, 'search', asked],
-    queryFn: ({ signal }) => source.read(asked, signal),
-    enabled: open,
-    placeholderData: (before) => before,
+  const { open, typed, asked, data, onOpenChange, onTyped, onKeyDown } = useTyping({
+    source,
+    isNamed: ({ key, name }, text) => !without.includes(key) && (shown === undefined ? key : name) === text,
+    onChoice: onChange,
   })
   const place = useRef<HTMLDivElement>(null)
   useNothingHidden(open, place)
@@ -69,21 +124,21 @@ export const KeySearch = ({
       )}
       filter={null}
       open={open}
-      onOpenChange={(next) => {
-        setOpen(next)
-        setTyped('')
-      }}
+      onOpenChange={onOpenChange}
       value={value === '' && all === undefined ? null : value}
       inputValue={open ? typed : (shown ?? value)}
-      onInputValueChange={(text, { reason }) => {
-        if (reason === 'input-change') setTyped(text)
-      }}
+      onInputValueChange={onTyped}
       onValueChange={(key) => {
         if (key !== null) onChange(key)
       }}
     >
       <div className={wide ? 'picker wide' : 'picker'} ref={place}>
-        <Combobox.Input {...input} className="input" placeholder={open ? (shown ?? value) : (all ?? '')} />
+        <Combobox.Input
+          {...input}
+          className="input"
+          placeholder={(open ? (shown ?? value) : all) || input.placeholder}
+          onKeyDown={onKeyDown}
+        />
         <Combobox.Trigger className="button icon plain" aria-label={words.open} tabIndex={-1}>
           <ChevronDownIcon />
         </Combobox.Trigger>
