@@ -33,11 +33,14 @@ await t.test('after signing in the UI opens the first namespace that the user ma
   }
 })
 
-await t.test('a list of a missing namespace shows that it does not exist, now and at a moment', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, '/ns/nope/flags', {}, { forced: [404] })
-  const gone = async (text: string) => {
-    await page.getByRole('heading', { name: 'Namespace not found', level: 1 }).waitFor()
+await t.test('a page of a missing namespace shows that it does not exist, now and at a moment', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, '/ns/nope/flags', {}, { forced: [400, 404] })
+  const picker = page.getByRole('banner').getByRole('combobox', { name: 'Namespace' })
+  const chosen = async () => [await picker.inputValue(), await picker.getAttribute('placeholder')]
+  const gone = async (text: string, heading = 'Namespace not found') => {
+    await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
     await page.getByText(text, { exact: true }).waitFor()
+    t.same(await chosen(), ['', 'Choose a namespace'], 'the picker has no value')
     t.equal(await page.getByRole('link', { name: /^New / }).count(), 0)
     t.equal(await page.getByText(/ yet$/).count(), 0)
   }
@@ -52,7 +55,17 @@ await t.test('a list of a missing namespace shows that it does not exist, now an
     await gone('There was no namespace later at this moment.')
     await page.goto(`/ns/later/${list}`)
     await page.getByRole('heading', { name: `No ${list} yet` }).waitFor()
+    t.same(await chosen(), ['later', ''])
   }
+  for (const part of ['flags?page=WyJhIl0', 'segments?sort=name&order=desc']) {
+    await page.goto(`/ns/nope/${part}`)
+    await gone('There is no namespace nope.')
+  }
+  await page.goto('/ns/nope/flags/f')
+  await gone('There is no namespace nope.', 'Flag not found')
+  await page.goto('/ns/default/flags/f')
+  await page.getByRole('link', { name: 'Go to flags' }).waitFor()
+  t.same(await chosen(), ['default', ''])
   await page.goto('/ns/nope/flags')
   await page.getByRole('link', { name: 'Go to namespaces' }).click()
   await page.getByRole('heading', { name: 'Namespaces 2', level: 1 }).waitFor()

@@ -24,4 +24,5 @@ export const shell = {
   shortcuts: 'Keyboard shortcuts',
   openNamespaces: 'Open the list of namespaces',
   noNamespace: 'No namespaces match',
+  chooseNamespace: 'Choose a namespace',
 }

@@ -1,7 +1,8 @@
-import { Link } from '@tanstack/react-router'
+import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { lastNamespace } from '../../preferences.ts'
 import { states } from '../../words/common.ts'
+import { useNamespaceExists } from '../lists/no-namespace.tsx'
 import { PageHead } from '../page.tsx'
 import { Safe } from './safe.tsx'
 
@@ -19,20 +20,29 @@ export const NotThere = ({
   readonly name: string
   readonly namespace?: string
   readonly children?: ReactNode
-}) => (
-  <>
-    <PageHead
-      heading={states.notFound(heading)}
-      title={[states.notFound(heading), ...(namespace === undefined ? [] : [namespace])]}
-    />
-    <p>
-      <Safe text={states.notThere(thing, name, namespace)} />
-    </p>
-    {children}
-    <p>
-      <Link to="/ns/$ns/flags" params={{ ns: namespace ?? lastNamespace() }}>
-        {states.goToFlags}
-      </Link>
-    </p>
-  </>
-)
+}) => {
+  const { at } = useSearch({ strict: false }) as { readonly at?: string }
+  const isMissing = useNamespaceExists(namespace, at, true) === false
+  return (
+    <>
+      <PageHead
+        heading={states.notFound(heading)}
+        title={[states.notFound(heading), ...(namespace === undefined ? [] : [namespace])]}
+      />
+      <p>
+        <Safe text={states.notThere(thing, name, namespace)} />
+      </p>
+      {isMissing && <p>{states.noNamespace(namespace ?? '', at !== undefined)}</p>}
+      {children}
+      <p>
+        {isMissing ? (
+          <Link to="/settings/namespaces">{states.goToNamespaces}</Link>
+        ) : (
+          <Link to="/ns/$ns/flags" params={{ ns: namespace ?? lastNamespace() }}>
+            {states.goToFlags}
+          </Link>
+        )}
+      </p>
+    </>
+  )
+}

@@ -72,7 +72,7 @@ export const List = <R,>({
   const narrowed = filtered || q !== ''
   const failed = error !== null
   const empty = page !== undefined && !isPlaceholderData && rows.length === 0
-  const exists = useNamespaceExists(of, at, empty)
+  const exists = useNamespaceExists(of, at, empty || failed)
   if (exists === false) return <NoNamespace ns={of ?? ''} at={at} />
   return (
     <>

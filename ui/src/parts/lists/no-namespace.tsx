@@ -10,34 +10,42 @@ import { states } from '../../words/common.ts'
 import { shell } from '../../words/shell.ts'
 import { PageHead } from '../page.tsx'
 
-/**
- * Whether the namespace of an empty list exists at the moment of the list; undefined while it is read. A namespace that
- * cannot be read counts as existing.
- */
-export const useNamespaceExists = (ns: string | undefined, at: string | undefined, empty: boolean) => {
-  const why = useMissing()({ right: 'namespace.read', ...(ns !== undefined && { namespaceKey: ns }) })
-  const enabled = empty && ns !== undefined && why === undefined
+const useRead = (ns: string | undefined, at: string | undefined, enabled: boolean) => {
   const { error, isPending } = useQuery({
-    queryKey: [...keys.namespaces, 'of a list', ns, at],
+    queryKey: [...keys.namespaces, 'exists', ns, at],
     queryFn: ({ signal }) => readNamespace(ns ?? '', signal, at),
     enabled,
   })
-  if (!enabled) return true
-  return isPending ? undefined : !(isFailure(error) && error.status === 404)
+  return { isPending, isMissing: isFailure(error) && error.status === 404 }
 }
 
-/** Page of a list whose namespace does not exist. */
-export const NoNamespace = ({ ns, at }: { readonly ns: string; readonly at: string | undefined }) => {
+/**
+ * Whether the namespace of an empty list or of a missing resource exists at the moment that the page shows; undefined
+ * while it is read. A namespace that cannot be read counts as existing.
+ */
+export const useNamespaceExists = (ns: string | undefined, at: string | undefined, isDoubtful: boolean) => {
+  const why = useMissing()({ right: 'namespace.read', ...(ns !== undefined && { namespaceKey: ns }) })
+  const enabled = isDoubtful && ns !== undefined && why === undefined
+  const { isPending, isMissing } = useRead(ns, at, enabled)
+  const isForgotten = enabled && isMissing && at === undefined && lastNamespace() === ns
   useEffect(() => {
-    if (lastNamespace() === ns && at === undefined) rememberNamespace('default')
-  }, [ns, at])
-  return (
-    <>
-      <PageHead heading={states.notFound(shell.namespace)} title={[states.notFound(shell.namespace), ns]} />
-      <p>{states.noNamespace(ns, at !== undefined)}</p>
-      <p>
-        <Link to="/settings/namespaces">{states.goToNamespaces}</Link>
-      </p>
-    </>
-  )
+    if (isForgotten) rememberNamespace('default')
+  }, [isForgotten])
+  if (!enabled) return true
+  return isPending ? undefined : !isMissing
 }
+
+/** Whether the present page has found that a namespace does not exist. Sends no request. */
+export const useIsMissing = (ns: string | undefined, at: string | undefined): boolean =>
+  useRead(ns, at, false).isMissing
+
+/** Page of a list whose namespace does not exist. */
+export const NoNamespace = ({ ns, at }: { readonly ns: string; readonly at: string | undefined }) => (
+  <>
+    <PageHead heading={states.notFound(shell.namespace)} title={[states.notFound(shell.namespace), ns]} />
+    <p>{states.noNamespace(ns, at !== undefined)}</p>
+    <p>
+      <Link to="/settings/namespaces">{states.goToNamespaces}</Link>
+    </p>
+  </>
+)
