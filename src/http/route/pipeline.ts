@@ -170,7 +170,7 @@ export const pipeline = (
     const isRead = spec.method !== 'GET' && spec.method !== 'DELETE' && spec.form === undefined
     const { inSpan } = request.raw
     receiveBody(exchange, limit, isRead, (body) =>
-      inSpan ? inSpan(() => finish(exchange, body)) : finish(exchange, body),
+      inSpan ? inSpan(() => finish(exchange, body), spec.hot) : finish(exchange, body),
     )
   }
 
