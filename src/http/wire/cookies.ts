@@ -66,12 +66,9 @@ const basePathOf = ({ publicUrl, trustProxy }: Pick<CookieSettings, 'publicUrl' 
   }
 }
 
-/**
- * Sets and clears the token cookie and the state cookies. Lifetimes are in ms; `path` of a state cookie is the path of
- * the redirect address.
- */
-export const cookieJar = (settings: CookieSettings) => {
-  const { tokenName, stateName, domain, secure, clock } = settings
+/** Attributes of each kind of cookie, and of its lifetime in ms. */
+const attributesBy = (settings: CookieSettings) => {
+  const { domain, secure, clock } = settings
   const basePath = basePathOf(settings)
   // The values of both cookies consist of allowed characters, so they are sent without encoding.
   const shared = {
@@ -89,12 +86,22 @@ export const cookieJar = (settings: CookieSettings) => {
   const ofLogout = (path: string) => ({ ...shared, sameSite: 'lax', path }) as const
   // The path without `/callback` also covers `/authorize`, at which the next login begins.
   const ofState = (path: string) => ({ ...shared, sameSite: 'lax', path: path.replace(/\/callback$/, '') }) as const
-  const isTwice = ({ headers: { cookie = '' } }: FastifyRequest): boolean => pairs(cookie, tokenName) > 1
   /** Lifetime of a cookie, at least 1 s because browsers delete a cookie with lifetime 0. */
   const lasting = (ms: number) => {
     const seconds = Math.max(1, Math.floor(ms / 1000))
     return { maxAge: seconds, expires: new Date(clock.now().getTime() + seconds * 1000) }
   }
+  return { basePath, ofToken, ofRefused, ofIdToken, ofLogout, ofState, lasting }
+}
+
+/**
+ * Sets and clears the token cookie and the state cookies. Lifetimes are in ms; `path` of a state cookie is the path of
+ * the redirect address.
+ */
+export const cookieJar = (settings: CookieSettings) => {
+  const { tokenName, stateName } = settings
+  const { basePath, ofToken, ofRefused, ofIdToken, ofLogout, ofState, lasting } = attributesBy(settings)
+  const isTwice = ({ headers: { cookie = '' } }: FastifyRequest): boolean => pairs(cookie, tokenName) > 1
   return {
     setToken: (request: FastifyRequest, reply: FastifyReply, token: string, life: number) =>
       void reply.setCookie(tokenName, token, { ...ofToken(request), ...lasting(life) }),
