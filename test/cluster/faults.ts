@@ -5,6 +5,7 @@ import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
 import { clusterSettings, oidcSettings, PUBLIC } from '../http/people.ts'
 import { linkTo, type Mode, type Proxy } from '../stand-ins/proxy.ts'
 import { startService } from '../start.ts'
+import { lacking } from './named-servers.ts'
 import { type Controls, startStack } from './stack.ts'
 import { walkingClock } from './walking.ts'
 
@@ -43,6 +44,10 @@ const onStandIn = (control: Controls['eventstore'] | null): readonly Fault[] =>
 export const startFaulty = async (t: Test) => {
   const { stack, skip } = await startStack(t)
   if (!stack) return { skip }
+  for (const server of ['eventstore', 'mongodb', 'redis'] as const) {
+    const uncontrolled = lacking({ [server]: 'ends and hangs it' })
+    if (uncontrolled) t.pass(`faults of the process of ${server}`, { skip: uncontrolled })
+  }
   // The provider uses the system clock.
   const clock = walkingClock(t, new Date().toISOString())
   const [liar, orchestrator] = [await lyingProvider(t), await clusterStandIn(t)]
