@@ -30,6 +30,7 @@ export const refusals = {
   state_missing: { status: 401, code: 16, sentence: 'missing state parameter' },
   state_mismatch: { status: 401, code: 16, sentence: 'unexpected state parameter' },
   login_expired: { status: 401, code: 16, sentence: 'login has expired' },
+  login_signed_out: { status: 401, code: 16, sentence: 'the provider signed the person out' },
   login_replayed: { status: 401, code: 16, sentence: 'login was already used' },
   issuer_mismatch: { status: 401, code: 16, sentence: 'unexpected issuer' },
   provider_error: { status: 401, code: 16, sentence: 'provider refused the login' },

@@ -23,6 +23,8 @@ const exchangeCauses = {
       'the login took longer than session.state_lifetime',
       'session.state_lifetime, where people need longer',
     ],
+  },
+  login_signed_out: {
     login_signed_out: ['the provider signed the person out while the login was under way', settled],
   },
   login_replayed: { login_replayed: ['the login came back before', settled] },

@@ -497,9 +497,16 @@ await t.test('profile claims of an unexpected type are ignored', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   liar.lies = {
-    claims: { email: 7, email_verified: 'true', name: null, picture: ['x'], preferred_username: 'broken \ud800' },
+    claims: {
+      email: 7,
+      email_verified: 'true',
+      name: null,
+      picture: ['x'],
+      sid: 7,
+      preferred_username: 'broken \ud800',
+    },
   }
-  const { attributes, ...rest } = await provider.finish(await login(provider))
+  const { attributes, providerSession, ...rest } = await provider.finish(await login(provider))
   t.strictSame(Object.keys(attributes).sort(), [
     'claims',
     'oidc.email_verified',
@@ -508,5 +515,6 @@ await t.test('profile claims of an unexpected type are ignored', async (t) => {
     'oidc.sub',
   ])
   t.equal(attributes['oidc.preferred_username'], 'broken \ufffd')
+  t.strictSame(Object.keys(providerSession!), ['issuedAt'])
   t.strictSame(rest, { subject: { issuer: liar.url, sub: 'alice' }, emailVerified: true })
 })

@@ -207,7 +207,7 @@ await t.test('a login whose ID token is older than a logout is refused', async (
       },
     }
     const answer = await comeBack(service, at('main'), query, { cookie, accept: 'application/json' })
-    t.match(answer, { status: 401, json: { message: 'handling OIDC callback: login has expired' } })
+    t.match(answer, { status: 401, json: { message: 'handling OIDC callback: the provider signed the person out' } })
     t.strictSame(cookiesOf(answer)['service_client_token'], undefined)
   }
   t.equal((await recorded('TokenIssued')).length - (await recorded('TokenRevoked')).length, 1, 'the bootstrap token')

@@ -5,8 +5,12 @@ import { bearer, everyWay, type Issued, refusalOf } from './people.ts'
 
 const WITH = { 'Event-Reason': 'launch' }
 const N = '/api/v1/namespaces/{namespaceKey}'
-/** Writes that need no reason: those about the caller alone, and those whose body has one. */
-const FREE: readonly string[] = ['PUT /auth/v1/self/expire', 'POST /auth/v1/method/orchestrator/serviceaccount']
+/** Writes that need no reason, because no person decides on them, or only about the own token. */
+const FREE: readonly string[] = [
+  'PUT /auth/v1/self/expire',
+  'POST /auth/v1/method/orchestrator/serviceaccount',
+  'POST /auth/v1/method/oidc/{provider}/backchannel-logout',
+]
 /** Writes about the whole deployment, or about tokens without a namespace. */
 const DEPLOYMENT: readonly string[] = [
   'DELETE /auth/v1/tokens/{id}',

@@ -18,7 +18,7 @@ import type { Query, Views } from '../../projections/views.ts'
 const BATCH = 100
 /** Maximum difference in ms between the issue of an ID token and that of a logout token during its login. */
 const AROUND_MS = 60_000
-const SIGNED_OUT = `handling OIDC callback: ${refusals.login_expired.sentence}`
+const SIGNED_OUT = `handling OIDC callback: ${refusals.login_signed_out.sentence}`
 
 type Received = DataOf<LogoutEvent, 'ProviderLogoutReceived'>
 

@@ -49,6 +49,7 @@ export const loginRoutes = (
       'state_missing',
       'state_mismatch',
       'login_expired',
+      'login_signed_out',
       'login_replayed',
       'invalid_header',
       'issuer_mismatch',
