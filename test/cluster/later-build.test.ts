@@ -20,7 +20,7 @@ const changes = [
         { format: 3, downcast: ({ id }) => ({ id }) },
       ))(`,
   ],
-  ['src/commands/token.ts', "'TokenRevoked', data: { id }", "'TokenRevoked', data: { id, why: 'asked' }"],
+  ['src/commands/token.ts', "'TokenRevoked', data }", "'TokenRevoked', data: { ...data, why: 'asked' } }"],
   [
     'src/events/token.ts',
     'TokenExpiryChanged: v1(',

@@ -171,10 +171,16 @@ await t.test(
     const other = await startService(t, stack.settings)
     await honours(t, other, of('tokens')[0]!)
     await other.request('POST', '/api/v1/namespaces', { key: 'shopping', name: 'Shopping' })
-    const second = await sealed(t, sealing)
+    // The other instance has no key: it refuses while an event of a job has no checkpoint yet.
+    const second = await eventually(async () => {
+      const checkpoint = await sealed(t, sealing)
+      const served = await fetch(`${other.url}${LEDGER}/checkpoint`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${other.token}` },
+      })
+      return served.ok && ((await served.json()) as LedgerCheckpoint).text === checkpoint.text && checkpoint
+    }, 'the checkpoint from an instance that does not seal')
     t.ok(second.size > first.size)
-    const served = (await other.request<LedgerCheckpoint>('POST', `${LEDGER}/checkpoint`, {})).json
-    t.equal(served.text, second.text, 'it serves the checkpoint of the other instance')
     await insistOnExtension(t, other, first, second)
     t.strictSame(stack.eventstore.copy().slice(0, records.length), records, 'each record is the same')
     for (const [name, all] of Object.entries(documents))
