@@ -28,6 +28,20 @@ export const asked = async (server: Server, path: string) => {
   return () => server.measure({ requests, times: TIMES })
 }
 
+type Measure = Awaited<ReturnType<typeof asked>>
+
+/** CPU in µs of a request of each of two servers, by turns: the lower quantile, because noise only adds. */
+export const cpuByTurns = async (one: Measure, other: Measure): Promise<readonly [one: number, other: number]> => {
+  const spent = { one: [] as number[], other: [] as number[] }
+  for (let round = -2; round < ROUNDS; round++) {
+    const [first, second] = [await one(), await other()]
+    if (round < 0) continue
+    spent.one.push(first)
+    spent.other.push(second)
+  }
+  return [quantile(spent.one, 0.1) * 1e6, quantile(spent.other, 0.1) * 1e6]
+}
+
 /**
  * B1 without the network: the CPU of the same requests on connections that are memory only, so that what the kernel takes for
  * reading and writing, most of all where machines are shared, is in neither. By turns; the lower quantile of each, for noise only ever adds.
@@ -37,15 +51,7 @@ export const run = (): Promise<readonly Row[]> =>
     const service = await startServer('service', `--flags=${FLAGS}`, `--tokens=${TOKENS}`)
     const bare = await startServer('bare', `${FLAGS}`, `${TOKENS}`)
     try {
-      const [ours, theirs] = [await asked(service, '/evaluate/v1/boolean'), await asked(bare, '/')]
-      const spent = { ours: [] as number[], theirs: [] as number[] }
-      for (let round = -2; round < ROUNDS; round++) {
-        const [mine, other] = [await ours(), await theirs()]
-        if (round < 0) continue
-        spent.ours.push(mine)
-        spent.theirs.push(other)
-      }
-      const [mine, other] = [quantile(spent.ours, 0.1) * 1e6, quantile(spent.theirs, 0.1) * 1e6]
+      const [mine, other] = await cpuByTurns(await asked(service, '/evaluate/v1/boolean'), await asked(bare, '/'))
       progress(`ours ${mine.toFixed(1)} µs, theirs ${other.toFixed(1)} µs`)
       const name = 'CPU of a bare `node:http` doing the same / of an authenticated evaluation, connections in memory'
       return [told('B1m', name, (other / mine).toFixed(2), `${other.toFixed(1)} µs against ${mine.toFixed(1)} µs`)]

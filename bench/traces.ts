@@ -2,11 +2,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { FLAGS, TOKENS } from './http.ts'
-import { asked } from './in-memory.ts'
-import { quantile, type Row, row } from './measure.ts'
+import { asked, cpuByTurns } from './in-memory.ts'
+import { type Row, row } from './measure.ts'
 import { offFirstCore, startServer } from './processes.ts'
 
-const ROUNDS = 12
 /** Standard variables of the traced service: 1 % of the requests are recorded. */
 const SAMPLED = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.01' }
 
@@ -29,15 +28,7 @@ export const run = (): Promise<readonly Row[]> =>
     const plain = await startServer('service', ...size)
     try {
       const path = '/evaluate/v1/boolean'
-      const [on, off] = [await asked(traced, path), await asked(plain, path)]
-      const spent = { on: [] as number[], off: [] as number[] }
-      for (let round = -2; round < ROUNDS; round++) {
-        const [withTraces, without] = [await on(), await off()]
-        if (round < 0) continue
-        spent.on.push(withTraces)
-        spent.off.push(without)
-      }
-      const [mine, other] = [quantile(spent.on, 0.1) * 1e6, quantile(spent.off, 0.1) * 1e6]
+      const [mine, other] = await cpuByTurns(await asked(traced, path), await asked(plain, path))
       const name =
         'CPU of an authenticated evaluation with traces, 1 % recorded / without traces, connections in memory'
       const note = `${mine.toFixed(1)} µs, ${other.toFixed(1)} µs`

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import protobuf from 'protobufjs'
+import { listen, type Scope } from '../auth/stand-ins/listen.ts'
 
 /** Messages of traces with the field numbers of the published protobuf definitions (opentelemetry.proto.trace.v1). */
 const root = protobuf.Root.fromJSON({
@@ -116,7 +115,7 @@ type Decoded = {
  * A collector that receives spans by OTLP over HTTP. `answer` replaces its answer; undefined leaves a request without
  * one. It closes after the test.
  */
-export const collector = async (t: { readonly teardown: (handler: () => unknown) => unknown }) => {
+export const collector = async (t: Scope) => {
   const spans: ReceivedSpan[] = []
   const state: {
     answer: (response: ServerResponse) => void
@@ -124,7 +123,7 @@ export const collector = async (t: { readonly teardown: (handler: () => unknown)
     resource: Attributes
     headers: Readonly<Record<string, unknown>>
   } = { answer: (response) => void response.writeHead(200).end(), requests: 0, resource: {}, headers: {} }
-  const server = createServer((request, response) => {
+  const url = await listen(t, (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
@@ -139,12 +138,5 @@ export const collector = async (t: { readonly teardown: (handler: () => unknown)
       state.answer(response)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(async () => {
-    server.closeAllConnections()
-    server.close()
-    await once(server, 'close')
-  })
-  return Object.assign(state, { spans, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+  return Object.assign(state, { spans, url })
 }
