@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { Test } from 'tap'
 import { start } from '../src/app/start.ts'
+import { openStores } from '../src/app/stores/stores.ts'
 import { type Clock, systemClock } from '../src/clock.ts'
 import { loadConfig } from '../src/config/load.ts'
+import type { EventLog } from '../src/events/log.ts'
 import { answersBy } from './answers.ts'
 import { clusterOf, onCluster } from './cluster/own.ts'
 import { isForNow, isLate } from './late-servers.ts'
@@ -16,7 +18,8 @@ import { eventually } from './wait.ts'
 /**
  * `settings`: values by key (`storage.read_only`) as texts; undefined removes a default of the tests. `clock`: clock of
  * the service, advanced by the test; `now`: its wall clock only. `directory`: store of another service to start on;
- * `file`: content of a configuration file with lower precedence than the settings.
+ * `file`: content of a configuration file with lower precedence than the settings; `logOf`: returns the log that the service
+ * uses in place of the opened one.
  */
 export type StartOptions = {
   readonly clock?: VirtualClock
@@ -24,6 +27,7 @@ export type StartOptions = {
   readonly directory?: string
   readonly acceptLostKeys?: string
   readonly file?: object
+  readonly logOf?: (log: EventLog) => EventLog
 }
 export type Headers = Readonly<Record<string, string | readonly string[]>>
 
@@ -77,7 +81,7 @@ const milliseconds = (clock: VirtualClock | undefined): (() => Promise<void>) =>
 export const startService = async (
   t: Test,
   settings: Readonly<Record<string, string | undefined>> = {},
-  { clock, now, directory: given, acceptLostKeys, file: said }: StartOptions = {},
+  { clock, now, directory: given, acceptLostKeys, file: said, logOf }: StartOptions = {},
 ) => {
   const directory = given ?? (await mkdtemp(join(tmpdir(), 'rollcall-test-')))
   const log = join(directory, 'log')
@@ -101,7 +105,13 @@ export const startService = async (
   const time = clock ? startsOn(clock, ending) : now && { ...systemClock, now }
   const open = async () => {
     const { config } = loadConfig({ env: {}, flags: set, ...(file && { file }) })
-    const opened = await start(config, { ...(time && { clock: time }), acceptLostKeys, ending })
+    const stores = logOf && (await openStores(config, time ?? systemClock, {}))
+    const opened = await start(config, {
+      ...(time && { clock: time }),
+      ...(stores && { stores: { ...stores, log: logOf(stores.log) } }),
+      acceptLostKeys,
+      ending,
+    })
     // The test's changes are later than those of the start.
     await clock?.advance(1)
     return opened

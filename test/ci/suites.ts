@@ -125,6 +125,7 @@ export const EMBEDDED: readonly string[] = [
   'http/headers',
   'http/hostile',
   'http/idempotency',
+  'http/logout-interrupted',
   'http/many-flags',
   'http/page-shown',
   'http/pipelining',

@@ -63,7 +63,7 @@ export const scheduleLogouts = async (
     received: (since, signal) => receivedSince(history, since, signal),
     resume: async (event) => {
       const { type, data }: LogoutEvent = readEvent(readLogout, event)
-      if (type === 'ProviderLogoutReceived') await logouts.resume(data, event.id)
+      if (type === 'ProviderLogoutReceived') await logouts.resume(data, event)
     },
     sessionLife: authentication.session.token_lifetime,
     now: time.present,

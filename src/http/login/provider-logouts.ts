@@ -78,6 +78,13 @@ const isSignedOut = async (
   return false
 }
 
+/** True unless the log shows that a token was issued after a position. */
+const isIssuedBefore = async ({ log }: Pick<Sources, 'log'>, id: string, position: bigint): Promise<boolean> => {
+  for await (const [first] of log.read(`${token.category}-${id}`, 0n, 1))
+    if (first?.revision === 0n) return first.position < position
+  return true
+}
+
 /** Logouts that OpenID Connect providers report by logout tokens (api.md §5.5). */
 export const providerLogouts = (sources: Sources) => {
   const { execute, foldOf, applied, views, complete, unreadable, pseudonyms, now } = sources
@@ -93,11 +100,15 @@ export const providerLogouts = (sources: Sources) => {
   const idOf = ({ provider, issuedAt, identity, session }: Received) =>
     streamId(issuedAt, provider, (identity ?? session)!)
 
-  /** Ends every session of a logout and completes the logout. Sessions that have ended before are left as they are. */
-  const finish = async (received: Received, context: Context): Promise<number> => {
+  /**
+   * Ends every session of a logout and completes the logout. `position` is that of its first event: later logins check
+   * the logout themselves. Sessions that have ended before are left as they are.
+   */
+  const finish = async (received: Received, position: bigint, context: Context): Promise<number> => {
     const { jti, provider } = received
     let sessions = 0
     const end = async (id: string) => {
+      if (!(await isIssuedBefore(sources, id, position))) return
       const { stored } = await execute(token, id, 'RevokeToken', { id, provider }, context)
       await applied(stored)
       sessions += stored.length
@@ -127,15 +138,15 @@ export const providerLogouts = (sources: Sources) => {
     end: async (provider: string, token: LogoutToken, context: Context): Promise<number> => {
       const received = receivedOf(provider, token)
       const { stored } = await execute(logout, idOf(received), 'ReceiveLogout', received, context)
-      const causationId = stored.at(-1)!.id
-      return finish(received, { ...context, causationId, correlationId: causationId })
+      const { id: causationId, position } = stored.at(-1)!
+      return finish(received, position, { ...context, causationId, correlationId: causationId })
     },
 
     /** Finishes an accepted logout if it was interrupted. */
-    resume: async (received: Received, causationId: string): Promise<void> => {
+    resume: async (received: Received, { id: causationId, position }: Stored): Promise<void> => {
       const { state } = await foldOf(logout, idOf(received))
       if (state.tokens.get(received.jti) !== false) return
-      await finish(received, { actor: { kind: 'system' }, causationId, correlationId: causationId })
+      await finish(received, position, { actor: { kind: 'system' }, causationId, correlationId: causationId })
     },
 
     /**
