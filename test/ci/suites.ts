@@ -126,6 +126,7 @@ export const EMBEDDED: readonly string[] = [
   'http/hostile',
   'http/idempotency',
   'http/logout-interrupted',
+  'http/logout-many',
   'http/many-flags',
   'http/page-shown',
   'http/pipelining',
