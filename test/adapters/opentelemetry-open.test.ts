@@ -1,8 +1,10 @@
+import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 import t, { type Test } from 'tap'
 import { openTracer } from '../../src/adapters/opentelemetry/open.ts'
+import { spansOf } from '../../src/adapters/opentelemetry/spans.ts'
 import { tracerOf } from '../../src/app/telemetry/tracing.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { inChild, inSpan, type Tracer } from '../../src/tracing.ts'
+import { inChild, inSpan, type Span, type Tracer } from '../../src/tracing.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 /** Sets standard variables until the end of a test. */
@@ -60,6 +62,7 @@ await t.test('a request that is not sampled has an id and headers, and no child 
     t.match(tracer.headers().traceparent, /-00$/)
   }
   await tracer.within(root, () => inChild(tracer, 'child', 'internal', {}, inside))
+  tracer.end(root)
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
   const sampled = tracer.begin('GET', 'server', { traceparent, tracestate: 'vendor=1' })
   t.ok(tracer.recording(sampled), 'the caller decides')
@@ -70,6 +73,33 @@ await t.test('a request that is not sampled has an id and headers, and no child 
   )
   t.notOk(tracer.recording(sampled))
   await tracer.close()
+})
+
+await t.test('the context manager is idle only after the last span with a context', async (t) => {
+  opened()
+  let idle = 0
+  const tracer = spansOf(new BasicTracerProvider().getTracer('test'), () => idle++)
+  const [one, other, without] = [1, 2, 3].map(() => tracer.begin('GET', 'server', {})) as [Span, Span, Span]
+  const later = (span: Span, end: () => void) =>
+    tracer.within(span, async () => {
+      await Promise.resolve()
+      end()
+      await Promise.resolve()
+      return tracer.current()
+    })
+  const [current] = await Promise.all([later(one, () => tracer.end(other)), later(other, () => undefined)])
+  t.equal(current, one, 'the end of another span keeps the context')
+  t.equal(idle, 0)
+  tracer.end(without)
+  t.equal(idle, 0, 'a span without a context')
+  tracer.end(one)
+  tracer.end(one)
+  t.equal(idle, 1)
+  const unrecorded = tracer.begin('GET', 'server', { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00` })
+  t.notOk(tracer.recording(unrecorded))
+  tracer.within(unrecorded, () => undefined)
+  tracer.end(unrecorded)
+  t.equal(idle, 2, 'a span that is not recorded')
 })
 
 await t.test('the standard variables name the collector, or switch traces off', async (t) => {

@@ -14,7 +14,8 @@ import { QUEUE, sending } from './sending.ts'
 import { spansOf } from './spans.ts'
 
 // One context manager serves all tracers of the process.
-context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+const contexts = new AsyncLocalStorageContextManager()
+context.setGlobalContextManager(contexts)
 
 /** Timeout in ms for sending the last spans at a stop. */
 const FLUSH_MS = 2_000
@@ -92,7 +93,7 @@ export const openTracer = (endpoint: string, log: Log, clock: Pick<Clock, 'after
   const queue = bounded(new BatchSpanProcessor(counting, { maxQueueSize: QUEUE }))
   const provider = new BasicTracerProvider({ resource: resourceFor(log), spanProcessors: [queue] })
   return {
-    ...spansOf(provider.getTracer('rollcall', version)),
+    ...spansOf(provider.getTracer('rollcall', version), () => contexts.disable()),
     counts,
     close: async () => {
       end()

@@ -35,7 +35,11 @@ export const requestSpans = (tracer: Tracer, scheme: 'http' | 'https') => ({
       request.span = span
       request.traceId = tracer.traceId(span)
       const recording = tracer.recording(span)
-      request.inSpan = (work, hot) => (hot && !recording ? work() : tracer.within(span, work))
+      request.inSpan = (work, hot) => {
+        if (hot && !recording) return work()
+        if (!recording) response.once('close', () => tracer.end(span))
+        tracer.within(span, work)
+      }
       if (!recording) return handle(request, response)
       tracer.set(span, {
         'http.request.method': method,
