@@ -100,7 +100,8 @@ const begun = async (
 
 /** Host part of the URL for a browser. */
 const hostInUrl = (host: string): string => {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
   return isIPv6(host) ? `[${host}]` : host
 }
 
