@@ -3,7 +3,7 @@ import { type Request, requestsOf } from './load.ts'
 import { progress, quantile, type Row, told } from './measure.ts'
 import { offFirstCore, type Server, startServer } from './processes.ts'
 
-const ROUNDS = Number(process.env['ROLLCALL_BENCH_ROUNDS'] ?? 6)
+const ROUNDS = Number(process.env['ROLLCALL_BENCH_ROUNDS'] ?? 12)
 const TIMES = 40_000
 
 /** The request as it comes over the wire. */
@@ -25,52 +25,37 @@ export const asked = async (server: Server, path: string) => {
   const { status } = await fetch(load.url, { method, headers, ...(body !== undefined && { body }) })
   if (status !== 200) throw new Error(`${load.url} answered ${status}`)
   const requests = all.map((request) => wire(path, request))
-  return () => server.measure({ requests, times: TIMES })
+  const port = Number(new URL(server.url).port)
+  return () => server.measure({ requests, times: TIMES, port })
 }
 
-/** Processes of each kind that are measured, because the CPU time of two equal processes differs by up to 25 %. */
-const PROCESSES = Number(process.env['ROLLCALL_BENCH_PROCESSES'] ?? 5)
+/** Measures works by turns: the lower quantile of each in µs, because noise only adds. */
+const byTurns = async (works: readonly (() => Promise<number>)[]): Promise<readonly number[]> => {
+  const spent = works.map((): number[] => [])
+  for (let round = -2; round < ROUNDS; round++)
+    for (const [n, work] of works.entries()) {
+      const cost = await work()
+      if (round >= 0) spent[n]!.push(cost)
+    }
+  return spent.map((all) => quantile(all, 0.1) * 1e6)
+}
 
-/** CPU in µs of an evaluation: the best of the processes, and all of them. */
-export type Cpu = { readonly best: number; readonly all: readonly number[] }
-
-type Kind = { readonly start: () => Promise<Server>; readonly path: string }
-
-/** Measures two processes by turns: the lower quantile of each, because noise only adds. */
-const cpuByTurns = async (kinds: readonly Kind[]): Promise<readonly number[]> => {
-  const servers: Server[] = []
+/** CPU in µs of an evaluation of two services of one process, which differ in these settings. */
+export const cpuOfPair = async (
+  first: readonly string[],
+  second: readonly string[],
+): Promise<{ readonly first: number; readonly second: number; readonly note: string }> => {
+  const settings = [...first.map((text) => `--first=${text}`), ...second.map((text) => `--second=${text}`)]
+  const pair = await startServer('pair', `--flags=${FLAGS}`, ...settings)
   try {
-    for (const { start } of kinds) servers.push(await start())
-    const works: (() => Promise<number>)[] = []
-    for (const [n, { path }] of kinds.entries()) works.push(await asked(servers[n]!, path))
-    const spent = works.map((): number[] => [])
-    for (let round = -2; round < ROUNDS; round++)
-      for (const [n, work] of works.entries()) {
-        const cost = await work()
-        if (round >= 0) spent[n]!.push(cost)
-      }
-    return spent.map((all) => quantile(all, 0.1) * 1e6)
+    const path = '/evaluate/v1/boolean'
+    const works = [await asked(pair, path), await asked({ ...pair, url: pair.secondUrl! }, path)]
+    const [one, other] = (await byTurns(works)) as [number, number]
+    return { first: one, second: other, note: `${one.toFixed(1)} µs, ${other.toFixed(1)} µs` }
   } finally {
-    await Promise.all(servers.map(({ stop }) => stop()))
+    await pair.stop()
   }
 }
-
-/** CPU of a request of two kinds of server, each in several processes, whose order changes with each pair. */
-export const cpuOf = async (one: Kind, other: Kind): Promise<readonly [one: Cpu, other: Cpu]> => {
-  const costs: [number[], number[]] = [[], []]
-  for (let n = 0; n < PROCESSES; n++) {
-    const order = n % 2 === 0 ? [0, 1] : [1, 0]
-    const spent = await cpuByTurns(order.map((which) => [one, other][which]!))
-    for (const [at, which] of order.entries()) costs[which]!.push(spent[at]!)
-    progress(spent.map((cost) => `${cost.toFixed(1)} µs`).join(', '))
-  }
-  const cpu = (all: readonly number[]): Cpu => ({ best: Math.min(...all), all })
-  return [cpu(costs[0]), cpu(costs[1])]
-}
-
-/** The costs of a kind in words. */
-export const inWords = ({ best, all }: Cpu): string =>
-  `${best.toFixed(1)} µs, at most ${Math.max(...all).toFixed(1)} µs`
 
 /**
  * B1 without the network: the CPU of the same requests on connections that are memory only, so that what the kernel takes for
@@ -78,13 +63,15 @@ export const inWords = ({ best, all }: Cpu): string =>
  */
 export const run = (): Promise<readonly Row[]> =>
   offFirstCore(async () => {
-    const [mine, other] = await cpuOf(
-      {
-        start: () => startServer('service', `--flags=${FLAGS}`, `--tokens=${TOKENS}`),
-        path: '/evaluate/v1/boolean',
-      },
-      { start: () => startServer('bare', `${FLAGS}`, `${TOKENS}`), path: '/' },
-    )
-    const name = 'CPU of a bare `node:http` doing the same / of an authenticated evaluation, connections in memory'
-    return [told('B1m', name, (other.best / mine.best).toFixed(2), `${inWords(other)} against ${inWords(mine)}`)]
+    const service = await startServer('service', `--flags=${FLAGS}`, `--tokens=${TOKENS}`)
+    const bare = await startServer('bare', `${FLAGS}`, `${TOKENS}`)
+    try {
+      const works = [await asked(service, '/evaluate/v1/boolean'), await asked(bare, '/')]
+      const [mine, other] = (await byTurns(works)) as [number, number]
+      progress(`ours ${mine.toFixed(1)} µs, theirs ${other.toFixed(1)} µs`)
+      const name = 'CPU of a bare `node:http` doing the same / of an authenticated evaluation, connections in memory'
+      return [told('B1m', name, (other / mine).toFixed(2), `${other.toFixed(1)} µs against ${mine.toFixed(1)} µs`)]
+    } finally {
+      await Promise.all([service.stop(), bare.stop()])
+    }
   })

@@ -15,6 +15,8 @@ export const onCore = (core: number, command: readonly string[]) =>
 /** A server in a process of its own. `measure` asks it for seconds of CPU, where it answers measures. */
 export type Server = {
   readonly url: string
+  /** URL of the second service of a pair. */
+  readonly secondUrl?: string
   readonly tokens: readonly string[]
   readonly measure: (measure: Measure) => Promise<number>
   readonly stop: () => Promise<void>
@@ -31,7 +33,7 @@ const begun = async (name: string, [command, ...args]: readonly string[]): Promi
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   for await (const line of createInterface(child.stdout!)) {
     if (!line.startsWith('{')) continue
-    const said = JSON.parse(line) as { readonly url: string; readonly tokens: readonly string[] }
+    const said = JSON.parse(line) as Pick<Server, 'url' | 'secondUrl' | 'tokens'>
     const stop = async () => {
       child.kill('SIGTERM')
       await ended

@@ -1,10 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { FLAGS, TOKENS } from './http.ts'
-import { cpuOf, inWords } from './in-memory.ts'
+import { cpuOfPair } from './in-memory.ts'
 import { type Row, row } from './measure.ts'
-import { offFirstCore, startServer } from './processes.ts'
+import { offFirstCore } from './processes.ts'
 
 /** Standard variables of the traced service: 1 % of the requests are recorded. */
 const SAMPLED = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.01' }
@@ -17,28 +16,18 @@ const collector = async () => {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server }
 }
 
-/** B24: cost of traces for an authenticated evaluation (B1m), against a service without traces. */
+/** B24: cost of traces for an authenticated evaluation (B1m), against a service of the same process without traces. */
 export const run = (): Promise<readonly Row[]> =>
   offFirstCore(async () => {
     const { url, server } = await collector()
-    const size = [`--flags=${FLAGS}`, `--tokens=${TOKENS}`]
-    const path = '/evaluate/v1/boolean'
-    const traced = async () => {
-      Object.assign(process.env, SAMPLED)
-      try {
-        return await startServer('service', ...size, `--set=tracing.otlp_endpoint=${url}`)
-      } finally {
-        for (const name of Object.keys(SAMPLED)) delete process.env[name]
-      }
-    }
+    Object.assign(process.env, SAMPLED)
     try {
-      const [mine, other] = await cpuOf({ start: traced, path }, { start: () => startServer('service', ...size), path })
+      const { first, second, note } = await cpuOfPair([`tracing.otlp_endpoint=${url}`], [])
       const name =
         'CPU of an authenticated evaluation with traces, 1 % recorded / without traces, connections in memory'
-      return [
-        row('B24', name, mine.best / other.best, { atMost: 1.05 }, '', `${inWords(mine)} against ${inWords(other)}`),
-      ]
+      return [row('B24', name, first / second, { atMost: 1.05 }, '', note)]
     } finally {
+      for (const variable of Object.keys(SAMPLED)) delete process.env[variable]
       server.close()
       server.closeAllConnections()
     }

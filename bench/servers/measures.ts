@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { Duplex } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -43,24 +44,28 @@ const connection = (server: Server, next: () => Buffer | undefined) =>
 
 /**
  * What a server's process is asked: the seconds of CPU that it has had, its memory in bytes after a garbage collection, or
- * the seconds of CPU of each of so many requests, on connections in memory.
+ * the seconds of CPU of each of so many requests to the server of a port, on connections in memory.
  */
-export type Measure = 'cpu' | 'memory' | { readonly requests: readonly string[]; readonly times: number }
+export type Measure =
+  | 'cpu'
+  | 'memory'
+  | { readonly requests: readonly string[]; readonly times: number; readonly port: number }
 
-/** The server of this process that answered a request, once one did. */
-let answering: Server | undefined
+/** The servers of this process that answered a request before the first measure, by their ports. */
+const answering = new Map<number, Server>()
 const requests = channel('http.server.request.start')
 const onRequest = (message: unknown) => {
-  answering = (message as { readonly server: Server }).server
-  requests.unsubscribe(onRequest)
+  const { server } = message as { readonly server: Server }
+  answering.set((server.address() as AddressInfo).port, server)
 }
 requests.subscribe(onRequest)
 
 const inSeconds = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1e6
 
 /** Seconds of CPU that this process spends on each of so many requests, these in turn. It must have answered one before, over the network. */
-const fed = async (asked: readonly string[], times: number): Promise<number> => {
-  const server = answering
+const fed = async (asked: readonly string[], times: number, port: number): Promise<number> => {
+  requests.unsubscribe(onRequest)
+  const server = answering.get(port)
   if (!server) throw new Error('no server of this process answered a request yet')
   const raw = asked.map((request) => Buffer.from(request))
   let sent = 0
@@ -80,7 +85,7 @@ const residentBytes = (): number => {
 
 const measured = (measure: Measure): number | Promise<number> => {
   if (measure === 'cpu') return inSeconds(process.cpuUsage())
-  return measure === 'memory' ? residentBytes() : fed(measure.requests, measure.times)
+  return measure === 'memory' ? residentBytes() : fed(measure.requests, measure.times, measure.port)
 }
 
 /** Answers each measure that the process is asked with a number, or in words why there is none. */

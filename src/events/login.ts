@@ -98,7 +98,9 @@ export const logoutEvents = {
   ProviderLogoutCompleted: v1(
     object('Every session that a logout token named has ended.', {
       ...logout,
-      sessions: count('Number of sessions that the logout token ended.'),
+      sessions: count(
+        'Number of sessions that the logout token ended. If the logout was interrupted: those that its last run ended.',
+      ),
     }),
     2,
   ),
