@@ -7,6 +7,7 @@ import { start } from '../../src/app/start.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { seedFlags } from '../seed.ts'
 import { answerMeasures } from './measures.ts'
+import { settingsOf } from './settings.ts'
 
 /**
  * Two services in one process, each on an embedded store of its own with the same flags. They share their compiled code,
@@ -34,9 +35,7 @@ const started = async (name: string, settings: readonly string[]) => {
       'log.file': join(directory, `${name}.log`),
       'authentication.required': 'true',
       'authentication.methods.token.bootstrap.token': bootstrap,
-      ...Object.fromEntries(
-        settings.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]),
-      ),
+      ...settingsOf(settings),
     },
   })
   await seedFlags(config, Number(values.flags))

@@ -12,6 +12,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import type { Stored } from '../../src/events/log.ts'
 import { seedFlags } from '../seed.ts'
 import { answerMeasures } from './measures.ts'
+import { settingsOf } from './settings.ts'
 
 /**
  * The whole service in a process of its own, on an embedded store with this many flags and tokens. `--open`: no credentials needed.
@@ -42,9 +43,7 @@ const { config } = loadConfig({
     'log.file': join(directory, 'log'),
     'authentication.required': String(!values.open),
     'authentication.methods.token.bootstrap.token': bootstrap,
-    ...Object.fromEntries(
-      values.set.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]),
-    ),
+    ...settingsOf(values.set),
   },
 })
 
