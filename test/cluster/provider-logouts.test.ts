@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
+import { logoutToken, sendLogout } from '../http/logout-token.ts'
 import { bearer, logIn, OIDC, oidcSettings, PUBLIC } from '../http/people.ts'
 import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
@@ -8,7 +9,6 @@ import { controlling, startStack } from './stack.ts'
 import { walking } from './walking.ts'
 
 const { stack, skip } = await startStack(t)
-const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 const needs = { eventstore: 'lets one append overtake another' }
 type Events = { readonly events: readonly { readonly stream: string }[] }
 
@@ -31,21 +31,8 @@ const world = async (t: Test, own: Readonly<Record<string, string>>) => {
     const { token, authentication } = await logIn(service, OIDC)
     return { token, stream: `token-${authentication.id}` }
   }
-  const logoutToken = () => {
-    const iat = Math.floor(liar.now() / 1000)
-    return liar.signed({
-      iss: liar.url,
-      aud: lyingClient.clientId,
-      sub,
-      iat,
-      jti: randomUUID(),
-      events: { [EVENT]: {} },
-    })
-  }
-  const send = async (service: Started, token: string) => {
-    const headers = { 'content-type': 'application/x-www-form-urlencoded', authorization: '' }
-    return (await service.request('POST', `${OIDC}/backchannel-logout`, `logout_token=${token}`, headers)).status
-  }
+  const tokenOfPerson = () => logoutToken(liar, { sub })
+  const send = async (service: Started, token: string) => (await sendLogout(service, token)).status
   const sessions = await walking(clocks, async () => [await signIn(a), await signIn(b), await signIn(a)])
   /** Expects that each session has ended once, and is refused on both instances. */
   const haveEnded = async () => {
@@ -56,7 +43,7 @@ const world = async (t: Test, own: Readonly<Record<string, string>>) => {
         t.equal((await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status, 401)
     }
   }
-  return { a, b, clocks, logoutToken, send, haveEnded }
+  return { a, b, clocks, tokenOfPerson, send, haveEnded }
 }
 
 await t.test('logout tokens at two instances', { skip }, async (t) => {
@@ -67,8 +54,8 @@ await t.test('logout tokens at two instances', { skip }, async (t) => {
   ] as const) {
     const same = `one token at both is accepted once: the other one overtakes ${what}`
     await controlling(t, stack!, needs, same, async (t, { eventstore, settings }) => {
-      const { a, b, clocks, logoutToken, send, haveEnded } = await world(t, settings)
-      const token = await logoutToken()
+      const { a, b, clocks, tokenOfPerson, send, haveEnded } = await world(t, settings)
+      const token = await tokenOfPerson()
       const statuses: number[] = []
       eventstore.overtake(stream, async () => void statuses.push(await send(b, token)))
       await walking(clocks, async () => {
@@ -79,8 +66,8 @@ await t.test('logout tokens at two instances', { skip }, async (t) => {
     })
     const two = `two tokens of a person end all sessions once: the other one overtakes ${what}`
     await controlling(t, stack!, needs, two, async (t, { eventstore, settings }) => {
-      const { a, b, clocks, logoutToken, send, haveEnded } = await world(t, settings)
-      const [one, other] = [await logoutToken(), await logoutToken()]
+      const { a, b, clocks, tokenOfPerson, send, haveEnded } = await world(t, settings)
+      const [one, other] = [await tokenOfPerson(), await tokenOfPerson()]
       const statuses: number[] = []
       eventstore.overtake(stream, async () => void statuses.push(await send(b, other)))
       await walking(clocks, async () => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { copyFile, rename } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { generateKeyPair, SignJWT } from 'jose'
@@ -15,6 +14,7 @@ import { type Response, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { documented, known, OF_PERSON } from './causes.ts'
+import { logoutToken, sendLogout } from './logout-token.ts'
 import {
   bearer,
   begin,
@@ -252,13 +252,8 @@ const scenarios: Readonly<Record<LoginCause, readonly (readonly [Scenario, Reado
         // The provider signs the person out while the service waits for the ID token.
         meanwhile: async ({ service, liar }) => {
           const sign: Lies['sign'] = async (idToken) => {
-            const { iss, aud, sub, iat } = idToken
-            const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
-            const form = new URLSearchParams({
-              logout_token: await liar.signed({ iss, aud, sub, iat, jti: randomUUID(), events }),
-            })
-            const type = { 'content-type': 'application/x-www-form-urlencoded' }
-            await service.request('POST', `${OIDC}/backchannel-logout`, String(form), { ...open, ...type })
+            const { sub, iat } = idToken
+            await sendLogout(service, await logoutToken(liar, { sub, iat }))
             return liar.signed({ ...idToken, groups: ['devs'], email: 'ada@example.com', email_verified: true })
           }
           liar.lies = { sign }

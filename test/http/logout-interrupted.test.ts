@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { Refusal } from '../../src/errors.ts'
 import type { EventLog } from '../../src/events/log.ts'
 import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
+import { logoutToken, sendLogout } from './logout-token.ts'
 import { bearer, everyWay, logIn, OIDC, oidcSettings } from './people.ts'
 
 type Recorded = {
@@ -13,7 +13,6 @@ type Recorded = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 const OF_LOGOUT = ['ProviderLogoutReceived', 'TokenRevoked', 'ProviderLogoutCompleted']
 /** Interval of the job `provider-logouts`, in ms. */
 const JOB_MS = 60_000
@@ -55,34 +54,18 @@ const world = async (t: Test) => {
     other.lies = { claims: { sub } }
     return (await logIn(service, '/auth/v1/method/oidc/other')).token
   }
-  const logoutToken = () =>
-    liar.signed(
-      {
-        iss: liar.url,
-        aud: lyingClient.clientId,
-        sub: 'alice',
-        sid: 's1',
-        iat: Math.floor(liar.now() / 1000),
-        jti: randomUUID(),
-        events: { [EVENT]: {} },
-      },
-      { typ: 'logout+jwt' },
-    )
-  const send = (token: string) =>
-    service.request('POST', `${OIDC}/backchannel-logout`, String(new URLSearchParams({ logout_token: token })), {
-      'content-type': 'application/x-www-form-urlencoded',
-      authorization: '',
-    })
+  const tokenOfAlice = () => logoutToken(liar, { sid: 's1' })
+  const send = (token: string) => sendLogout(service, token)
   const status = async (token: string) =>
     (await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status
   const recorded = async (type: string) =>
     (await service.request<{ events: readonly Recorded[] }>('GET', `/audit/v1/events?type=${type}&limit=1000`)).json
       .events
-  return { clock, state, service, signIn, signInElsewhere, logoutToken, send, status, recorded }
+  return { clock, state, service, signIn, signInElsewhere, tokenOfAlice, send, status, recorded }
 }
 
 await t.test('a logout that ends after any of its appends is finished by the job, once', async (t) => {
-  const { clock, state, service, signIn, signInElsewhere, logoutToken, send, status, recorded } = await world(t)
+  const { clock, state, service, signIn, signInElsewhere, tokenOfAlice, send, status, recorded } = await world(t)
   const others = [(await signIn('bob', 's1')).token, await signInElsewhere('alice')]
   const OTHERS = [200, 200]
   const SESSIONS = 3
@@ -90,7 +73,7 @@ await t.test('a logout that ends after any of its appends is finished by the job
   const APPENDS = SESSIONS + 2
   for (let n = 0; n <= APPENDS; n++) {
     const sessions = [await signIn('alice', 's1'), await signIn('alice', 's1'), await signIn('alice', 's2')]
-    const token = await logoutToken()
+    const token = await tokenOfAlice()
     Object.assign(state, { left: n, appended: [] })
     const answer = await send(token)
     t.match(answer, n < APPENDS ? { status: 503, json: { error: 'temporarily_unavailable' } } : { status: 200 }, `${n}`)
@@ -117,9 +100,9 @@ await t.test('a logout that ends after any of its appends is finished by the job
 })
 
 await t.test('a logout that is finished late leaves the sessions that began after it', async (t) => {
-  const { clock, state, signIn, logoutToken, send, status, recorded } = await world(t)
+  const { clock, state, signIn, tokenOfAlice, send, status, recorded } = await world(t)
   const before = await signIn('alice', 's1')
-  const token = await logoutToken()
+  const token = await tokenOfAlice()
   state.left = 1
   t.equal((await send(token)).status, 503)
   state.left = Number.POSITIVE_INFINITY

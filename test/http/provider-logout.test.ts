@@ -1,13 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { generateKeyPair, SignJWT } from 'jose'
 import t, { type Test } from 'tap'
 import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
 import { deadUrl } from '../auth/stand-ins/listen.ts'
 import { type Cookies, realProvider, signIn, signOut } from '../auth/stand-ins/provider.ts'
-import { type Started, startService } from '../start.ts'
+import { startService } from '../start.ts'
 import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
+import { formOf, LOGOUT_EVENT, logoutClaims, postLogout, sendLogout } from './logout-token.ts'
 import { bearer, begin, comeBack, cookiesOf, everyWay, logIn, oidcSettings, visit } from './people.ts'
 
 type Claims = Readonly<Record<string, unknown>>
@@ -20,33 +20,12 @@ type Recorded = {
   readonly causationId?: string
 }
 
-const FORM = { 'content-type': 'application/x-www-form-urlencoded', authorization: '' }
-const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 const seconds = (from = 0) => Math.floor(Date.now() / 1000) + from
 const at = (provider: string) => `/auth/v1/method/oidc/${provider}`
 
 /** Claims of a logout token like that of Keycloak. */
-const claimsOf = ({ url }: Liar, more: Claims = {}): Record<string, unknown> => ({
-  iss: url,
-  aud: lyingClient.clientId,
-  sub: 'alice',
-  sid: 'sid-of-alice',
-  iat: seconds(),
-  exp: seconds(120),
-  jti: randomUUID(),
-  typ: 'Logout',
-  events: { [EVENT]: {} },
-  ...more,
-})
-const post = (service: Started, form: string, provider = 'main', headers = FORM) =>
-  service.request<{ error?: string; error_description?: string }>(
-    'POST',
-    `${at(provider)}/backchannel-logout`,
-    form,
-    headers,
-  )
-const send = (service: Started, token: string, provider = 'main') =>
-  post(service, String(new URLSearchParams({ logout_token: token })), provider)
+const claimsOf = (liar: Liar, more: Claims = {}) =>
+  logoutClaims(liar, { sid: 'sid-of-alice', exp: seconds(120), typ: 'Logout', ...more })
 
 /** A service with two providers that have the same people. */
 const world = async (t: Test, clock?: VirtualClock) => {
@@ -74,54 +53,52 @@ await t.test('a logout token that breaks a rule ends nothing and is a refusal in
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const good = await signed({})
   const [header, payload, signature = ''] = good.split('.')
-  const form = (token: string) => String(new URLSearchParams({ logout_token: token }))
 
   const wrong: Readonly<Record<string, string>> = {
     'no form': '',
     'a form without a token': 'token=x',
-    'two tokens': `${form(good)}&${form(good)}`,
-    'no JWT': form('x'),
-    'a large token': form('x'.repeat(16_385)),
-    'no signature': form(`${part({ alg: 'none' })}.${payload}.`),
-    'another signature': form(`${header}.${payload}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`),
-    'the secret of the client': form(
+    'two tokens': `${formOf(good)}&${formOf(good)}`,
+    'no JWT': formOf('x'),
+    'a large token': formOf('x'.repeat(16_385)),
+    'no signature': formOf(`${part({ alg: 'none' })}.${payload}.`),
+    'another signature': formOf(`${header}.${payload}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`),
+    'the secret of the client': formOf(
       await new SignJWT(claimsOf(liar))
         .setProtectedHeader({ alg: 'HS256' })
         .sign(Buffer.from(lyingClient.clientSecret)),
     ),
-    'a foreign key': form(
+    'a foreign key': formOf(
       await new SignJWT(claimsOf(liar)).setProtectedHeader({ alg: 'ES256' }).sign(stranger.privateKey),
     ),
-    'another issuer': form(await signed({ iss: 'https://elsewhere.example' })),
-    'another client': form(await signed({ aud: ['another'] })),
-    'a time in the future': form(await signed({ iat: seconds(120) })),
-    'an old token': form(await signed({ iat: seconds(-700), exp: seconds(120) })),
-    'an old token without exp': form(await signed({ iat: seconds(-700), exp: undefined })),
-    'an expired token': form(await signed({ iat: seconds(-300), exp: seconds(-100) })),
-    'no time': form(await signed({ iat: undefined })),
-    'no events': form(await signed({ events: undefined })),
-    'another event': form(await signed({ events: { 'urn:other': {} } })),
-    'an event that is no object': form(await signed({ events: { [EVENT]: true } })),
-    'events that are a list': form(await signed({ events: [EVENT] })),
-    'a nonce': form(await signed({ nonce: 'n' })),
-    'neither sub nor sid': form(await signed({ sub: undefined, sid: undefined })),
-    'a sub that is no text': form(await signed({ sub: 7 })),
-    'an empty sid': form(await signed({ sid: '' })),
-    'no jti': form(await signed({ jti: undefined })),
-    'another type': form(await signed({}, { typ: 'at+jwt' })),
+    'another issuer': formOf(await signed({ iss: 'https://elsewhere.example' })),
+    'another client': formOf(await signed({ aud: ['another'] })),
+    'a time in the future': formOf(await signed({ iat: seconds(120) })),
+    'an old token': formOf(await signed({ iat: seconds(-700), exp: seconds(120) })),
+    'an old token without exp': formOf(await signed({ iat: seconds(-700), exp: undefined })),
+    'an expired token': formOf(await signed({ iat: seconds(-300), exp: seconds(-100) })),
+    'no time': formOf(await signed({ iat: undefined })),
+    'no events': formOf(await signed({ events: undefined })),
+    'another event': formOf(await signed({ events: { 'urn:other': {} } })),
+    'an event that is no object': formOf(await signed({ events: { [LOGOUT_EVENT]: true } })),
+    'events that are a list': formOf(await signed({ events: [LOGOUT_EVENT] })),
+    'a nonce': formOf(await signed({ nonce: 'n' })),
+    'neither sub nor sid': formOf(await signed({ sub: undefined, sid: undefined })),
+    'a sub that is no text': formOf(await signed({ sub: 7 })),
+    'an empty sid': formOf(await signed({ sid: '' })),
+    'no jti': formOf(await signed({ jti: undefined })),
+    'another type': formOf(await signed({}, { typ: 'at+jwt' })),
   }
   for (const [name, body] of Object.entries(wrong)) {
-    const { status, headers, json } = await post(service, body)
+    const { status, headers, json } = await postLogout(service, body)
     t.strictSame([status, json.error, headers['cache-control']], [400, 'invalid_request', 'no-store'], name)
     t.match(json.error_description, /^logout token was refused: /, name)
   }
-  const json = await post(service, JSON.stringify({ logout_token: good }), 'main', {
-    ...FORM,
+  const json = await postLogout(service, JSON.stringify({ logout_token: good }), at('main'), {
     'content-type': 'application/json',
   })
   t.match([json.status, json.json], [400, { error_description: /not a form/ }])
-  t.match((await send(service, good, 'absent')).status, 404)
-  t.match((await send(service, good, 'other')).status, 400, 'of another provider')
+  t.match((await sendLogout(service, good, at('absent'))).status, 404)
+  t.match((await sendLogout(service, good, at('other'))).status, 400, 'of another provider')
   t.ok(await isLive(session))
 
   const lines = (await service.logged()).split('\n').filter((line) => line.includes('a logout token was refused'))
@@ -157,18 +134,21 @@ await t.test('a logout token ends the sessions of its person, or of its session 
 
   // Hydra names neither a person nor an expiry.
   const ofHydra = claimsOf(liar, { aud: [lyingClient.clientId], sub: undefined, exp: undefined, sid: 's1' })
-  const { status, headers, text } = await send(service, await liar.signed(ofHydra, { typ: 'JWT' }))
+  const { status, headers, text } = await sendLogout(service, await liar.signed(ofHydra, { typ: 'JWT' }))
   t.strictSame([status, headers['cache-control'], text], [200, 'no-store', '{}'])
   t.strictSame(await live(), ['third', 'withoutSid', 'bob', 'elsewhere'])
 
   const ofKeycloak = await liar.signed(claimsOf(liar, { sid: 's2' }), { typ: 'logout+jwt' })
-  const statuses = await Promise.all([send(service, ofKeycloak), send(service, ofKeycloak)])
+  const statuses = await Promise.all([sendLogout(service, ofKeycloak), sendLogout(service, ofKeycloak)])
   t.equal(statuses.filter((answer) => answer.status === 200).length, 1, 'one of two at the same time')
   t.equal(statuses.filter((answer) => answer.status === 400).length, 1)
   t.strictSame(await live(), ['bob', 'elsewhere'])
 
   const again = await signIn('alice', 's4')
-  t.match(await send(service, ofKeycloak), { status: 400, json: { error_description: 'logout token was used before' } })
+  t.match(await sendLogout(service, ofKeycloak), {
+    status: 400,
+    json: { error_description: 'logout token was used before' },
+  })
   t.ok(await isLive(again), 'a repeated token ends no later session, also of the same second')
 
   const received = await recorded('ProviderLogoutReceived')
@@ -202,7 +182,7 @@ await t.test('a login whose ID token is older than a logout is refused', async (
     liar.lies = {
       // The provider signs the person out while the service waits for the ID token.
       sign: async (idToken) => {
-        t.equal((await send(service, await liar.signed(claimsOf(liar, claims)))).status, 200)
+        t.equal((await sendLogout(service, await liar.signed(claimsOf(liar, claims)))).status, 200)
         return liar.signed({ ...idToken, sid: 's1' })
       },
     }
@@ -235,7 +215,7 @@ await t.test('logout tokens wait for the keys of the provider for 4.5 s, and eva
     const token = await liar.signed(claimsOf(liar, { iat: Math.floor(liar.now() / 1000), exp: undefined }))
     const answered: string[] = []
     const answers = Array.from({ length: times }, async () => {
-      const { status, json } = await send(service, token)
+      const { status, json } = await sendLogout(service, token)
       answered.push(`${status} ${json.error ?? ''}`)
     })
     await eventually(() => held.length > 0, 'a request for the keys')
