@@ -1,17 +1,17 @@
-import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import type { EventLog } from '../../src/events/log.ts'
-import { lyingClient } from '../auth/stand-ins/liar.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
+import { logoutToken, sendLogout } from './logout-token.ts'
 import { bearer, everyWay, logIn, OIDC } from './people.ts'
 
 const TOKENS = 1_000
 /** Logout tokens of a round. */
 const ROUND = 100
-/** Logout tokens that are sent and not answered, and those that the service has in work (decision 0051). */
-const [SENT, IN_WORK] = [200, 16]
-const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
+/** Logout tokens that are sent and not answered. */
+const SENT = 200
+/** Maximum numbers of logout tokens that the service has in work, and that wait for it (decision 0051). */
+const [IN_WORK, WAITING] = [16, 1_000]
 
 /** A log that accepts a logout only with a permit. */
 const gated = () => {
@@ -47,18 +47,7 @@ await t.test('1,000 logout tokens in a minute are all answered, and other reques
     liar.lies = { claims: { sub: `person-${n}` } }
     sessions.push((await logIn(service, OIDC)).token)
   }
-  const send = async (n: number) => {
-    const token = await liar.signed({
-      iss: liar.url,
-      aud: lyingClient.clientId,
-      sub: `person-${n}`,
-      iat: Math.floor(liar.now() / 1000),
-      jti: randomUUID(),
-      events: { [EVENT]: {} },
-    })
-    const headers = { 'content-type': 'application/x-www-form-urlencoded', authorization: '' }
-    return service.request('POST', `${OIDC}/backchannel-logout`, `logout_token=${token}`, headers)
-  }
+  const send = async (n: number) => sendLogout(service, await logoutToken(liar, { sub: `person-${n}` }))
   const statuses: number[] = []
   let next = 0
   const sender = async () => {
@@ -87,4 +76,21 @@ await t.test('1,000 logout tokens in a minute are all answered, and other reques
   t.strictSame([statuses.length, new Set(statuses)], [TOKENS, new Set([200])])
   t.strictSame(new Set(await Promise.all(sessions.map(self))), new Set([401]))
   t.ok(liar.now() - begun < 60_000, 'within one minute of the limits')
+})
+
+await t.test('if 1,000 logout tokens wait, the next one is refused, and all others are answered', async (t) => {
+  const clock = virtualClock()
+  const { waiting, permit, logOf } = gated()
+  const { liar, service } = await everyWay(t, { 'storage.type': 'embedded' }, { clock, logOf })
+  liar.now = () => clock.now().getTime()
+  const answers: { readonly status: number; readonly error: string | undefined }[] = []
+  const all = Array.from({ length: IN_WORK + WAITING + 1 }, async (_, n) => {
+    const { status, json } = await sendLogout(service, await logoutToken(liar, { sub: `person-${n}` }))
+    answers.push({ status, error: json.error })
+  })
+  await eventually(() => answers.length > 0 && waiting.length === IN_WORK, 'a refusal')
+  t.strictSame(answers, [{ status: 503, error: 'temporarily_unavailable' }])
+  permit(all.length)
+  await Promise.all(all)
+  t.strictSame([answers.length, answers.filter(({ status }) => status === 200).length], [all.length, all.length - 1])
 })
