@@ -75,6 +75,7 @@ const realTime: Readonly<Record<string, string>> = {
   'ci/suite.test.ts': 'it writes a test file that hangs',
   'crash/child.ts': 'it stays until it is killed',
   'adapters/bullmq/lock-timer.test.ts': 'it lists the timers that a library sets, and waits for none',
+  'ui/typed-ahead.test.ts': 'it holds the timers of the page, and waits for none',
   'adapters/bullmq/hanging-worker.ts': 'it stays until it is killed',
 }
 /** Ways to wait for real time or to measure it. */

@@ -4,39 +4,33 @@ export type FieldViolation = { readonly field: string; readonly description: str
 /** Right that a credential lacks. `namespaceKey` `*` means in every namespace; absent means everywhere. */
 type MissingRight = { readonly right: string; readonly namespaceKey?: string | undefined }
 
-/** Failed request. `status` is 0 if there was no answer. */
-export class Failure extends Error {
-  readonly status: number
-  readonly reason: string
-  readonly requestId: string | undefined
-  readonly fields: readonly FieldViolation[]
-  readonly missing: MissingRight | undefined
-  /** Right that the request would grant although the caller does not hold it. */
-  readonly exceeding: MissingRight | undefined
-  /** Value of `Retry-After`, in seconds. */
-  readonly retryAfter: number | undefined
-
-  constructor(message: string, about: FailureFacts) {
-    super(message)
-    this.name = 'Failure'
-    this.status = about.status
-    this.reason = about.reason
-    this.requestId = about.requestId
-    this.fields = about.fields ?? []
-    this.missing = about.missing
-    this.exceeding = about.exceeding
-    this.retryAfter = about.retryAfter
-  }
-}
-
 type FailureFacts = {
+  /** 0 if there was no answer. */
   readonly status: number
   readonly reason: string
   readonly requestId?: string | undefined
   readonly fields?: readonly FieldViolation[]
   readonly missing?: MissingRight | undefined
+  /** Right that the request would grant although the caller does not hold it. */
   readonly exceeding?: MissingRight | undefined
+  /** Value of `Retry-After`, in seconds. */
   readonly retryAfter?: number | undefined
+}
+
+/** Failed request. */
+export class Failure extends Error implements FailureFacts {
+  declare readonly status: number
+  declare readonly reason: string
+  declare readonly requestId?: string | undefined
+  declare readonly fields: readonly FieldViolation[]
+  declare readonly missing?: MissingRight | undefined
+  declare readonly exceeding?: MissingRight | undefined
+  declare readonly retryAfter?: number | undefined
+
+  constructor(message: string, facts: FailureFacts) {
+    super(message)
+    Object.assign(this, { name: 'Failure', fields: [] }, facts)
+  }
 }
 
 export const isFailure = (error: unknown): error is Failure => error instanceof Failure

@@ -53,22 +53,27 @@ export const SubmitButton = (props: Omit<ButtonProps, 'type' | 'look' | 'aria-ke
 export const IconButton = ({
   name,
   icon,
+  look = 'icon plain',
+  why,
+  busy,
+  onClick,
   ...rest
-}: Omit<ButtonProps, 'children'> & { readonly name: string; readonly icon: ReactNode }) => (
-  <button
-    {...plain(rest)}
-    {...stopOf(rest.why)}
-    {...(rest.why === undefined ? { 'data-tip': name } : tip(rest.why))}
-    type="button"
-    className={buttonClass(rest.look ?? 'icon plain')}
-    aria-label={name}
-    aria-disabled={rest.why !== undefined || rest.busy !== undefined || undefined}
-    onClick={(event) => {
-      if (rest.why === undefined && rest.busy === undefined) rest.onClick?.(event)
-    }}
-  >
-    {icon}
-  </button>
-)
-
-const plain = ({ look: _look, why: _why, busy: _busy, ...rest }: Omit<ButtonProps, 'children'>) => rest
+}: Omit<ButtonProps, 'children'> & { readonly name: string; readonly icon: ReactNode }) => {
+  const idle = why !== undefined || busy !== undefined
+  return (
+    <button
+      {...rest}
+      {...stopOf(why)}
+      {...(why === undefined ? { 'data-tip': name } : tip(why))}
+      type="button"
+      className={buttonClass(look)}
+      aria-label={name}
+      aria-disabled={idle || undefined}
+      onClick={(event) => {
+        if (!idle) onClick?.(event)
+      }}
+    >
+      {icon}
+    </button>
+  )
+}

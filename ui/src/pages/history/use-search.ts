@@ -1,34 +1,13 @@
-import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, type RefObject, useState } from 'react'
 import type { EventFilter } from '../../api/event-filters.ts'
+import { useTypedText } from '../../parts/fields/typed-text.ts'
 import { filterOf, termsIn, textOfFilter } from './filter-text.ts'
 import { isComplete, type Suggestion, useSuggestions, wordBefore } from './suggestions.ts'
 
 const PAUSE_MS = 400
 
-/** Text of the field. It follows the filter, except while it already means the same. */
-const useText = (filter: EventFilter) => {
-  const canonical = textOfFilter(filter)
-  const [text, setText] = useState(canonical)
-  const [seen, setSeen] = useState(canonical)
-  if (canonical !== seen) {
-    setSeen(canonical)
-    if (textOfFilter(filterOf(termsIn(text), {})) !== canonical) setText(canonical)
-  }
-  return { text, setText, canonical }
-}
-
-/** Applies a complete text after a pause in typing. */
-const useApplied = (text: string, apply: (text: string) => void): void => {
-  const latest = useRef(apply)
-  useEffect(() => {
-    latest.current = apply
-  })
-  useEffect(() => {
-    if (!isComplete(text)) return undefined
-    const timer = window.setTimeout(() => latest.current(text), PAUSE_MS)
-    return () => window.clearTimeout(timer)
-  }, [text])
-}
+/** Text of the filter that a typed text means. */
+const meaningOf = (text: string): string => textOfFilter(filterOf(termsIn(text), {}))
 
 /**
  * State of the search field of the history: its text, and the suggestions for the word before the caret. `active` is
@@ -39,7 +18,13 @@ export const useSearchText = (
   onChange: (filter: EventFilter) => void,
   input: RefObject<HTMLInputElement | null>,
 ) => {
-  const { text, setText, canonical } = useText(filter)
+  const { text, setText, apply } = useTypedText({
+    value: textOfFilter(filter),
+    pauseMs: PAUSE_MS,
+    meaningOf,
+    isComplete,
+    onSend: (typed) => onChange(filterOf(termsIn(typed), filter)),
+  })
   const [caret, setCaret] = useState<number | undefined>()
   const [active, setActive] = useState(-1)
   const word = caret === undefined ? undefined : wordBefore(text, caret)
@@ -49,11 +34,6 @@ export const useSearchText = (
     setCaret(undefined)
     setActive(-1)
   }
-  const apply = (next: string) => {
-    const wanted = filterOf(termsIn(next), filter)
-    if (textOfFilter(wanted) !== canonical) onChange(wanted)
-  }
-  useApplied(text, apply)
   const choose = (suggestion: Suggestion) => {
     if (!word || caret === undefined) return
     const next = text.slice(0, word.start) + suggestion.text + text.slice(caret).trimStart()

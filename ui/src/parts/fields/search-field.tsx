@@ -1,4 +1,5 @@
-import { useEffect, useId, useState } from 'react'
+import { useId } from 'react'
+import { useTypedText } from './typed-text.ts'
 
 const PAUSE_MS = 200
 
@@ -15,17 +16,7 @@ export const SearchField = ({
   readonly onSearch: (text: string) => void
 }) => {
   const id = useId()
-  const [text, setText] = useState(value)
-  const [seen, setSeen] = useState(value)
-  if (value !== seen) {
-    setSeen(value)
-    setText(value)
-  }
-  useEffect(() => {
-    if (text === value) return undefined
-    const timer = window.setTimeout(() => onSearch(text), PAUSE_MS)
-    return () => window.clearTimeout(timer)
-  }, [text, value, onSearch])
+  const { text, setText, apply } = useTypedText({ value, pauseMs: PAUSE_MS, onSend: onSearch })
   return (
     <div className="field">
       <label className="visually-hidden" htmlFor={id}>
@@ -45,7 +36,7 @@ export const SearchField = ({
           if (event.key === 'Escape' && text !== '') {
             event.stopPropagation()
             setText('')
-            onSearch('')
+            apply('')
           }
         }}
       />

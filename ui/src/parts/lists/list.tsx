@@ -1,4 +1,4 @@
-import { type ReactNode, useCallback } from 'react'
+import type { ReactNode } from 'react'
 import { common, number, states } from '../../words/common.ts'
 import { Button } from '../button.tsx'
 import { SearchField } from '../fields/search-field.tsx'
@@ -68,7 +68,6 @@ export const List = <R,>({
   children,
   table,
 }: ListProps<R>) => {
-  const onSearch = useCallback((text: string) => address.filter({ q: text }), [address])
   const narrowed = filtered || q !== ''
   const failed = error !== null
   const empty = page !== undefined && !isPlaceholderData && rows.length === 0
@@ -91,7 +90,7 @@ export const List = <R,>({
           label={words.search}
           {...(words.searchHint !== undefined && { placeholder: words.searchHint })}
           value={q}
-          onSearch={onSearch}
+          onSearch={(text) => address.filter({ q: text })}
         />
         {filters}
       </div>

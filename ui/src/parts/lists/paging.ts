@@ -20,27 +20,19 @@ export const sortOf = ({ by, descending }: Order, first: string): string => {
 export const useListAddress = (search: Search) => {
   const navigate = useNavigate()
   const before = useLocation().state.before ?? []
-  const go = (next: Search, pages: readonly string[]) =>
-    void navigate({ to: '.', search: () => next as never, state: { before: pages }, resetScroll: false })
+  const go = (change: Search, how: { readonly replace: true } | { readonly state: { before: readonly string[] } }) => {
+    // The address may be newer than `search`.
+    const changed = ({ page: _page, ...now }: Search) =>
+      Object.fromEntries(Object.entries({ ...now, ...change }).filter(([, value]) => value))
+    void navigate({ to: '.', search: changed as never, resetScroll: false, ...how })
+  }
   return {
-    filter: (change: Search) => {
-      const { page: _page, ...rest } = search
-      void navigate({
-        to: '.',
-        search: () => Object.fromEntries(Object.entries({ ...rest, ...change }).filter(([, value]) => value)) as never,
-        replace: true,
-        resetScroll: false,
-      })
-    },
-    next: (token: string) =>
-      token === '' ? undefined : () => go({ ...search, page: token }, [...before, search['page'] ?? '']),
+    filter: (change: Search) => go(change, { replace: true }),
+    next: (page: string) =>
+      page === '' ? undefined : () => go({ page }, { state: { before: [...before, search['page'] ?? ''] } }),
     previous:
       search['page'] === undefined
         ? undefined
-        : () => {
-            const { page: _page, ...rest } = search
-            const last = before.at(-1)
-            go(last ? { ...rest, page: last } : rest, before.slice(0, -1))
-          },
+        : () => go({ page: before.at(-1) }, { state: { before: before.slice(0, -1) } }),
   }
 }
