@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { parseVkey } from '../../src/ledger/note/vkey.ts'
 import { newSigningKey } from '../../src/ledger/signing-keys.ts'
+import { walking } from '../cluster/walking.ts'
 import { type WitnessAnswer, type WitnessRequest, witness } from '../stand-ins/witness.ts'
 import { serveWitness } from '../stand-ins/witness-server.ts'
 import { startService } from '../start.ts'
@@ -46,20 +47,17 @@ await t.test('witnesses on loopback sign checkpoints, and unusable ones delay no
   /** Seals a further event on request. */
   const seal = async (): Promise<Checkpoint> => {
     await service.request('POST', '/api/v1/namespaces', { key: `n${events++}`, name: 'n' })
-    let answer: Checkpoint | undefined
-    const asked = service.request<Checkpoint>('POST', `${LEDGER}/checkpoint`).then(({ json }) => (answer = json))
-    await eventually(async () => {
-      if (answer === undefined) await clock.advance(500)
-      return answer
-    }, 'a checkpoint')
-    return asked
+    const asked = () => service.request<Checkpoint>('POST', `${LEDGER}/checkpoint`)
+    return (await walking([clock], asked)).json
   }
   /** State of a witness after its submission of a size. */
   const after = (n: number, has: (state: State) => unknown) =>
-    eventually(async () => {
-      const state = (await status()).witnesses[n]!
-      return has(state) && state
-    }, `an outcome of witness ${n}`)
+    walking([clock], () =>
+      eventually(async () => {
+        const state = (await status()).witnesses[n]!
+        return has(state) && state
+      }, `an outcome of witness ${n}`),
+    )
   const served = async () => (await service.request('GET', `${LEDGER}/checkpoint`)).text
 
   const first = await seal()
@@ -118,8 +116,7 @@ await t.test('witnesses on loopback sign checkpoints, and unusable ones delay no
   await eventually(() => silent.size > before, 'a silent request')
   await after(0, ({ size }) => size === sealed.size)
   good.requests.length = 0
-  await service.reopen()
-  step.handle = bad.handle
+  await service.reopen(async () => void (step.handle = bad.handle))
   const last = await seal()
   await after(0, ({ size }) => size === last.size)
   await after(1, ({ size }) => size === last.size)
