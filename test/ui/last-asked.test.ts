@@ -51,10 +51,11 @@ await t.test('lists of flags and the question before a deletion show the last ev
     await page.route(`**${N}/flags/unasked?include=usage`, (route) =>
       answer ? route.fulfill({ json: answer }) : route.fulfill({ status: 503, json: { code: 14, message: 'not now' } }),
     )
+    // The page knows the time of the service to one second, so no time here is a whole number of hours ago.
     for (const [given, sentence] of [
       [usage(), 'Not asked here.'],
       [usage(undefined, ago(0.01)), 'Not asked here. Engines fetched this namespace within this hour.'],
-      [usage(ago(30), ago(3)), 'Last asked 1 day ago. Engines fetched this namespace 3 hours ago.'],
+      [usage(ago(30.5), ago(3.5)), 'Last asked 1 day ago. Engines fetched this namespace 3 hours ago.'],
       [undefined, 'Not known when it was last asked.'],
     ] as const) {
       answer = given
