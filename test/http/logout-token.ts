@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { lyingClient, type lyingProvider } from '../auth/stand-ins/liar.ts'
+import { type Liar, lyingClient } from '../auth/stand-ins/liar.ts'
 import type { Started } from '../start.ts'
 import { OIDC } from './people.ts'
 
 type Claims = Readonly<Record<string, unknown>>
-type Liar = Awaited<ReturnType<typeof lyingProvider>>
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded', authorization: '' }
 

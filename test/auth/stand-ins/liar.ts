@@ -117,3 +117,6 @@ export const lyingProvider = async (t: Scope, tls?: Tls) => {
   /** `rotate` replaces the provider's key, `signed` signs with the current key. */
   return Object.assign(state, { url, rotate: addKey, signed, authorized })
 }
+
+/** A provider that `lyingProvider` started. */
+export type Liar = Awaited<ReturnType<typeof lyingProvider>>
