@@ -35,7 +35,7 @@ const OUTSIDE: ReadonlySet<EventFilterName> = new Set(['from', 'to'])
 export const qualifierOf = (name: string): Qualifier | undefined => names.get(name as EventFilterName)
 
 /** One condition: a value that events must have, or must not have. */
-type Term = { readonly name: EventFilterName; readonly value: string; readonly isExcluded: boolean }
+export type Term = { readonly name: EventFilterName; readonly value: string; readonly isExcluded: boolean }
 
 /** Values of a list as the API reads it: separated by commas, with a backslash before a literal comma or backslash. */
 const listed = (text: string): readonly string[] => {

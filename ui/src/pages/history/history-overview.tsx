@@ -1,4 +1,4 @@
-import type { EventFilter } from '../../api/event-filters.ts'
+import type { EventFilter, Period } from '../../api/event-filters.ts'
 import { DensityStrip } from './density/density.tsx'
 import { LiveBar } from './live/live-bar.tsx'
 import type { LivePage } from './live/use-live-page.ts'
@@ -11,7 +11,7 @@ export const HistoryOverview = ({
 }: {
   readonly filter: EventFilter
   readonly live: LivePage
-  readonly onPeriod: (period: Pick<EventFilter, 'from' | 'to'>) => void
+  readonly onPeriod: (period: Period) => void
 }) => (
   <>
     {live.isAuditor && live.head && <DensityStrip filter={filter} version={live.head.position} onPeriod={onPeriod} />}

@@ -1,7 +1,7 @@
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAccess } from '../../api/access.ts'
-import { type EventFilter, filterIn } from '../../api/event-filters.ts'
+import { type EventFilter, filterIn, type Period } from '../../api/event-filters.ts'
 import { useExportSize } from '../../api/export.ts'
 import { type Failure, isFailure } from '../../api/failure.ts'
 import { Button } from '../../parts/button.tsx'
@@ -18,7 +18,7 @@ import { filterOf, qualifierOf, termsOf, termText } from './filter-text.ts'
 import { HistoryActions } from './history-actions.tsx'
 import { HistoryOverview } from './history-overview.tsx'
 import { type LivePage, useLivePage } from './live/use-live-page.ts'
-import { RangeFields } from './range.tsx'
+import { ALL_TIME, RangeFields } from './range.tsx'
 import { useHistoryReach } from './reach.ts'
 import { SearchHistory } from './search-history.tsx'
 
@@ -41,11 +41,23 @@ const Count = ({ live: { exported, isAuditor } }: { readonly live: LivePage }) =
   return data ? <span className="muted">{words.count(data)}</span> : null
 }
 
+/** Returns a function that changes the filter of the address, which may be newer than the one that is shown. */
+const useChangeFilter = () => {
+  const navigate = useNavigate()
+  return (next: (now: EventFilter) => EventFilter) =>
+    void navigate({
+      to: '.',
+      search: ({ at, live, ...now }: ReturnType<typeof here.useSearch>) =>
+        ({ ...next(filterIn(now)), live, at }) as never,
+      replace: true,
+      resetScroll: false,
+    })
+}
+
 const History = () => {
   const search = here.useSearch()
   const asked = filterIn(search)
   const { filter, namespace } = useHistoryReach(asked)
-  const navigate = useNavigate()
   const [refused, setRefused] = useState<{ readonly of: string; readonly failure: Failure } | undefined>()
   const name = JSON.stringify(filter)
   const wrong = refused?.of === name ? refusedBy(refused.failure) : {}
@@ -54,21 +66,15 @@ const History = () => {
   const shown = upTo(filter, search.at)
   const live = useLivePage(shown, search)
 
-  const change = (next: EventFilter) =>
-    void navigate({
-      to: '.',
-      search: ({ at, live }: typeof search) => ({ ...next, live, at }) as never,
-      replace: true,
-      resetScroll: false,
-    })
+  const change = useChangeFilter()
+  const changePeriod = (period: Period) => change((now) => ({ ...now, ...period }))
   const onRefused = (error: unknown): boolean => {
     if (!isFailure(error) || error.status !== 400 || error.reason === 'invalid_page_token') return false
     if (refused?.failure !== error) setRefused({ of: name, failure: error })
     return error.fields.length > 0
   }
-  const { from: _from, to: _to, ...rest } = filter
   const isNarrowed = Object.keys(asked).length > 0
-  const clear = <Button onClick={() => change({})}>{common.clearFilters}</Button>
+  const clear = <Button onClick={() => change(() => ({}))}>{common.clearFilters}</Button>
   return (
     <>
       <PageHead heading={words.heading} title={[words.heading]}>
@@ -80,8 +86,12 @@ const History = () => {
         </p>
       )}
       <div className="filters history-filters">
-        <SearchHistory filter={filter} wrong={Object.values(wrongTerms)} onChange={change} />
-        <RangeFields filter={filter} refused={wrong} onChange={(period) => change({ ...rest, ...period })} />
+        <SearchHistory
+          filter={filter}
+          wrong={Object.values(wrongTerms)}
+          onChange={(next) => change((now) => filterOf(next, now))}
+        />
+        <RangeFields filter={filter} refused={wrong} onChange={changePeriod} />
       </div>
       <div className="bar history-chips">
         <Chips
@@ -89,10 +99,10 @@ const History = () => {
           values={terms.map(termText)}
           removeWords={filterWords.remove}
           onRemove={(text) =>
-            change(
+            change((now) =>
               filterOf(
-                terms.filter((term) => termText(term) !== text),
-                filter,
+                termsOf(now).filter((term) => termText(term) !== text),
+                now,
               ),
             )
           }
@@ -110,13 +120,13 @@ const History = () => {
         nothing={
           <div className="bar">
             {(filter.from !== undefined || filter.to !== undefined) && (
-              <Button onClick={() => change(rest)}>{words.widen}</Button>
+              <Button onClick={() => changePeriod(ALL_TIME)}>{words.widen}</Button>
             )}
             {isNarrowed && clear}
           </div>
         }
       >
-        <HistoryOverview filter={shown} live={live} onPeriod={(period) => change({ ...rest, ...period })} />
+        <HistoryOverview filter={shown} live={live} onPeriod={changePeriod} />
       </Timeline>
     </>
   )

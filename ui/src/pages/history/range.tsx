@@ -1,11 +1,13 @@
 import { useState } from 'react'
 import { serviceNow } from '../../api/clock.ts'
-import type { EventFilter } from '../../api/event-filters.ts'
+import type { EventFilter, Period } from '../../api/event-filters.ts'
 import { Select, TextField } from '../../parts/fields/field.tsx'
 import { choicesOf } from '../../parts/fields/options.ts'
 import { instantOfInput, localInput } from '../../parts/moment.ts'
 import { usePreferences } from '../../preferences.ts'
 import { filterWords as words } from '../../words/history-filters.ts'
+
+export const ALL_TIME: Period = { from: undefined, to: undefined }
 
 const HOUR_MS = 3_600_000
 const LENGTHS = { hour: HOUR_MS, day: 24 * HOUR_MS, week: 168 * HOUR_MS, month: 720 * HOUR_MS }
@@ -27,18 +29,18 @@ export const RangeFields = ({
   readonly filter: EventFilter
   /** Failures of the service by field. */
   readonly refused: Readonly<Record<string, string>>
-  readonly onChange: (period: Pick<EventFilter, 'from' | 'to'>) => void
+  readonly onChange: (period: Period) => void
 }) => {
   const { zone } = usePreferences()
   const [chosen, setChosen] = useState<{ readonly preset: Preset; readonly from: string } | undefined>()
   const isChosen = chosen !== undefined && chosen.from === from && to === undefined
   const preset = isChosen ? chosen.preset : from === undefined && to === undefined ? 'all' : 'custom'
   const pick = (next: Preset) => {
-    if (next === 'all') onChange({})
+    if (next === 'all') onChange(ALL_TIME)
     if (!isLength(next)) return
     const begin = new Date(Math.floor((serviceNow() - LENGTHS[next]) / 1000) * 1000).toISOString()
     setChosen({ preset: next, from: begin })
-    onChange({ from: begin })
+    onChange({ ...ALL_TIME, from: begin })
   }
   const instant = (text: string): string | undefined => instantOfInput(text, zone)?.toISOString()
   const zoned = zone === 'utc' ? 'UTC' : undefined
@@ -50,14 +52,14 @@ export const RangeFields = ({
         type="datetime-local"
         value={inputOf(from, zone)}
         wrong={refused['from']}
-        onChange={(text) => onChange({ from: instant(text), to })}
+        onChange={(text) => onChange({ from: instant(text) })}
       />
       <TextField
         label={words.to(zoned)}
         type="datetime-local"
         value={inputOf(to, zone)}
         wrong={refused['to']}
-        onChange={(text) => onChange({ from, to: instant(text) })}
+        onChange={(text) => onChange({ to: instant(text) })}
       />
     </>
   )

@@ -2,6 +2,7 @@ import { useId, useRef } from 'react'
 import type { EventFilter } from '../../api/event-filters.ts'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { filterWords as words } from '../../words/history-filters.ts'
+import type { Term } from './filter-text.ts'
 import type { Suggestion } from './suggestions.ts'
 import { useSearchText } from './use-search.ts'
 
@@ -54,7 +55,7 @@ export const SearchHistory = ({
   readonly filter: EventFilter
   /** Explanations of the filters that the service refuses. */
   readonly wrong: readonly string[]
-  readonly onChange: (filter: EventFilter) => void
+  readonly onChange: (terms: readonly Term[]) => void
 }) => {
   const id = useId()
   const input = useRef<HTMLInputElement>(null)

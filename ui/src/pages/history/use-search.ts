@@ -1,7 +1,7 @@
 import { type KeyboardEvent, type RefObject, useState } from 'react'
 import type { EventFilter } from '../../api/event-filters.ts'
 import { useTypedText } from '../../parts/fields/typed-text.ts'
-import { filterOf, termsIn, textOfFilter } from './filter-text.ts'
+import { filterOf, type Term, termsIn, textOfFilter } from './filter-text.ts'
 import { isComplete, type Suggestion, useSuggestions, wordBefore } from './suggestions.ts'
 
 const PAUSE_MS = 400
@@ -15,7 +15,7 @@ const meaningOf = (text: string): string => textOfFilter(filterOf(termsIn(text),
  */
 export const useSearchText = (
   filter: EventFilter,
-  onChange: (filter: EventFilter) => void,
+  onChange: (terms: readonly Term[]) => void,
   input: RefObject<HTMLInputElement | null>,
 ) => {
   const { text, setText, apply } = useTypedText({
@@ -23,7 +23,7 @@ export const useSearchText = (
     pauseMs: PAUSE_MS,
     meaningOf,
     isComplete,
-    onSend: (typed) => onChange(filterOf(termsIn(typed), filter)),
+    onSend: (typed) => onChange(termsIn(typed)),
   })
   const [caret, setCaret] = useState<number | undefined>()
   const [active, setActive] = useState(-1)

@@ -1,5 +1,5 @@
 import { type PointerEvent, useId, useRef, useState } from 'react'
-import type { EventFilter } from '../../../api/event-filters.ts'
+import type { EventFilter, Period } from '../../../api/event-filters.ts'
 import { type Density, useDensity } from '../../../api/histogram.ts'
 import { Button } from '../../../parts/button.tsx'
 import { LoadFailed } from '../../../parts/lists/states.tsx'
@@ -10,8 +10,6 @@ import { number } from '../../../words/common.ts'
 import { density as words } from '../../../words/density.ts'
 import { Bars } from './bars.tsx'
 import { edgeOf, rangeOf, type Span } from './span.ts'
-
-type Period = Pick<EventFilter, 'from' | 'to'>
 
 const AsTable = ({ density }: { readonly density: Density }) => {
   const { zone } = usePreferences()

@@ -1,4 +1,4 @@
-import type { EventFilter } from '../../../api/event-filters.ts'
+import type { EventFilter, Period } from '../../../api/event-filters.ts'
 import type { Density } from '../../../api/histogram.ts'
 
 /** Bars that are chosen: `begin` ≤ bar < `end`. */
@@ -12,11 +12,7 @@ export const edgeOf = ({ from, to, step, bars }: Density, edge: number): string 
 }
 
 /** Range of chosen bars. An edge that was not moved keeps the bound of the range, or its absence. */
-export const rangeOf = (
-  density: Density,
-  { begin, end }: Span,
-  filter: EventFilter,
-): Pick<EventFilter, 'from' | 'to'> => ({
+export const rangeOf = (density: Density, { begin, end }: Span, filter: EventFilter): Period => ({
   from: begin === 0 ? filter.from : edgeOf(density, begin),
   to: end === density.bars.length ? filter.to : edgeOf(density, end),
 })
