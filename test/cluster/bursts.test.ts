@@ -5,10 +5,10 @@ import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
 import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
+import { walking } from '../walking-clock.ts'
 import { openLogOf, type Settings } from './named-servers.ts'
 import { type Bearer, becomes, issue, known, revoke, use } from './revoking.ts'
 import { startStack } from './stack.ts'
-import { walking } from './walking.ts'
 
 const { stack, skip } = await startStack(t)
 

@@ -3,9 +3,9 @@ import type { Problem } from '../http/people.ts'
 import { linkTo } from '../stand-ins/proxy.ts'
 import { startService } from '../start.ts'
 import { eventually } from '../wait.ts'
+import { walkingClock } from '../walking-clock.ts'
 import { issue, known } from './revoking.ts'
 import { startStack } from './stack.ts'
-import { walkingClock } from './walking.ts'
 
 const { stack, skip } = await startStack(t)
 const REVOKE = '/auth/v1/tokens/revoke'

@@ -13,7 +13,7 @@ import { type Stack, startStack } from './stack.ts'
 type Controlled = Stack<'eventstore' | 'mongodb' | 'redis'>
 const needs = { eventstore: 'restores copies', mongodb: 'restores copies', redis: 'restores copies' }
 
-import { walkingClock } from './walking.ts'
+import { walkingClock } from '../walking-clock.ts'
 
 /** Acknowledged data: active and revoked tokens, flags, logins. */
 type Acknowledged = {

@@ -5,9 +5,9 @@ import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
 import { clusterSettings, oidcSettings, PUBLIC } from '../http/people.ts'
 import { linkTo, type Mode, type Proxy } from '../stand-ins/proxy.ts'
 import { startService } from '../start.ts'
+import { walkingClock } from '../walking-clock.ts'
 import { lacking } from './named-servers.ts'
 import { type Controls, startStack } from './stack.ts'
-import { walkingClock } from './walking.ts'
 
 export const backends = ['eventstore', 'mongodb', 'redis', 'provider', 'orchestrator'] as const
 export type Backend = (typeof backends)[number]

@@ -3,9 +3,9 @@ import type { Problem } from '../http/people.ts'
 import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
+import { walking } from '../walking-clock.ts'
 import { issue, revoke } from './revoking.ts'
 import { controlling, startStack } from './stack.ts'
-import { walking } from './walking.ts'
 
 const { stack, skip } = await startStack(t)
 /** Validity of a proof of the head, in ms. */

@@ -2,9 +2,9 @@ import t from 'tap'
 import { linkTo } from '../stand-ins/proxy.ts'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
+import { walkingClock } from '../walking-clock.ts'
 import { issue } from './revoking.ts'
 import { startStack } from './stack.ts'
-import { walkingClock } from './walking.ts'
 
 const { stack, skip } = await startStack(t)
 /** Time (ms) after which a silent holder loses the lease. */

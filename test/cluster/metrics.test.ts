@@ -2,8 +2,8 @@ import t from 'tap'
 import { linkTo } from '../stand-ins/proxy.ts'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
+import { walkingClock } from '../walking-clock.ts'
 import { controlling, startStack } from './stack.ts'
-import { walkingClock } from './walking.ts'
 
 const { stack, skip } = await startStack(t)
 

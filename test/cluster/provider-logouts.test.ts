@@ -5,8 +5,8 @@ import { logoutToken, sendLogout } from '../http/logout-token.ts'
 import { bearer, logIn, OIDC, oidcSettings, PUBLIC } from '../http/people.ts'
 import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
+import { walking } from '../walking-clock.ts'
 import { controlling, startStack } from './stack.ts'
-import { walking } from './walking.ts'
 
 const { stack, skip } = await startStack(t)
 const needs = { eventstore: 'lets one append overtake another' }

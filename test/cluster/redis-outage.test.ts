@@ -2,8 +2,8 @@ import { Redis } from 'ioredis'
 import t from 'tap'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
+import { walkingClock } from '../walking-clock.ts'
 import { startStack } from './stack.ts'
-import { walkingClock } from './walking.ts'
 
 type Line = Readonly<Record<string, unknown>>
 

@@ -9,7 +9,7 @@ import { type Controls, type Stack, startStack } from './stack.ts'
 
 type Copy = ReturnType<Controls['eventstore']['copy']>
 
-import { walkingClock } from './walking.ts'
+import { walkingClock } from '../walking-clock.ts'
 
 /** Servers return with other data: under running instances, and between a stop and a start. */
 const ended = async (service: Started) => (await service.logged()).includes('"msg":"rollcall has stopped"')

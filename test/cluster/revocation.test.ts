@@ -2,9 +2,9 @@ import t from 'tap'
 import { linkTo } from '../stand-ins/proxy.ts'
 import { PAGE_MS, type Started } from '../start.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
+import { walking } from '../walking-clock.ts'
 import { BOUND, becomes, issue, revoke, revokedElsewhere, startTwo, staysRefused, use } from './revoking.ts'
 import { startStack } from './stack.ts'
-import { walking } from './walking.ts'
 
 /** Validity of a proof of the head, and interval of its reads, in ms. */
 const LEASE = 2_000

@@ -2,8 +2,8 @@ import type { Test } from 'tap'
 import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
+import { walking } from '../walking-clock.ts'
 import { type Stack, startStack } from './stack.ts'
-import { walking } from './walking.ts'
 
 /** Tokens per round. */
 const TOKENS = 400

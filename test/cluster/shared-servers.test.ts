@@ -5,11 +5,11 @@ import { ownMongo, ownRedis, STAND_IN_BULK } from '../adapters/servers.ts'
 import { collect } from '../contracts/log.ts'
 import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 import { startService } from '../start.ts'
+import { walkingClock } from '../walking-clock.ts'
 import { lacking, type Named, openLogOf } from './named-servers.ts'
 import { FLAGS, lines, names, ready, written } from './restoring.ts'
 import { becomes, issue, revoke } from './revoking.ts'
 import { startStack } from './stack.ts'
-import { walkingClock } from './walking.ts'
 
 const [mongo, redis] = [await ownMongo(t), await ownRedis(t)]
 const skip = mongo.skip || redis.skip

@@ -7,8 +7,8 @@ import type { Started } from '../start.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
+import { walking } from '../walking-clock.ts'
 import { controlling, startStack } from './stack.ts'
-import { walking } from './walking.ts'
 
 const BULK = '/ofrep/v1/evaluate/flags'
 const CHANGES = 50

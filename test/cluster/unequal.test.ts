@@ -5,9 +5,9 @@ import { newDirectory } from '../adapters/embedded/store.ts'
 import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
 import { logIn, OIDC, oidcSettings, PUBLIC, refusalOf } from '../http/people.ts'
 import { type Started, startService } from '../start.ts'
+import { walkingClock } from '../walking-clock.ts'
 import { FLAGS, lines, linesOf, names, onStack, own, ready, refusedStart } from './restoring.ts'
 import { becomes, issue, known, revoke } from './revoking.ts'
-import { walkingClock } from './walking.ts'
 
 type Settings = Readonly<Record<string, string>>
 const flag = (key: string) => ({ key, name: key, type: 'BOOLEAN_FLAG_TYPE' })

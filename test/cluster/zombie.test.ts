@@ -1,9 +1,9 @@
 import { startService } from '../start.ts'
 import { eventually } from '../wait.ts'
+import { walkingClock } from '../walking-clock.ts'
 import { type Answer, becomes as becomesThere, issue as issueThere, present, serve } from './builds.ts'
 import { FLAGS, names, onStack } from './restoring.ts'
 import { becomes, issue, known, revoke } from './revoking.ts'
-import { walkingClock } from './walking.ts'
 
 const held = (page: string) => Number(/^rollcall_view_lease_held (\d)$/m.exec(page)?.[1])
 

@@ -2,12 +2,12 @@ import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { parseVkey } from '../../src/ledger/note/vkey.ts'
 import { newSigningKey } from '../../src/ledger/signing-keys.ts'
-import { walking } from '../cluster/walking.ts'
 import { type WitnessAnswer, type WitnessRequest, witness } from '../stand-ins/witness.ts'
 import { serveWitness } from '../stand-ins/witness-server.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
+import { walking } from '../walking-clock.ts'
 
 type State = {
   readonly vkey: string

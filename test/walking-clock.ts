@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
-import { eventually } from '../wait.ts'
+import { type VirtualClock, virtualClock } from './virtual-clock.ts'
+import { eventually } from './wait.ts'
 
 /** Step in ms, much shorter than any wait on these clocks and similar to the polling interval in real time. */
 const STEP_MS = 10
