@@ -9,7 +9,7 @@ import { bitOf } from '../../src/access/rights.ts'
 import { BUILT_IN } from '../../src/access/roles.ts'
 import { Refusal } from '../../src/errors.ts'
 import { audienceOf } from '../../src/http/streams/audience.ts'
-import { flagConfigSeen } from '../../src/http/streams/flag-state.ts'
+import { flagConfigSeen, hasPresentState } from '../../src/http/streams/flag-state.ts'
 import { type Audience, flagStreams } from '../../src/http/streams/flag-streams.ts'
 import { streamTickets } from '../../src/http/streams/tickets.ts'
 import type { Content } from '../../src/http/streams/topics.ts'
@@ -188,6 +188,29 @@ await t.test('a state that another instance announced is awaited for two seconds
   t.strictSame(waits, [
     [7n, 2_000],
     [8n, 2_000],
+  ])
+})
+
+await t.test('a Last-Event-ID that another instance sent is awaited for two seconds', async (t) => {
+  const waits: unknown[] = []
+  let position = 3n
+  const states = {
+    flagStore: { version: () => 1n, position: () => position },
+    log: { head: async () => 9n },
+    seen: async (...wait: unknown[]) => {
+      waits.push(wait)
+      if (waits.length === 2) position = 9n
+    },
+  } as never
+  const ask = (lastEventId: string) => hasPresentState(states, 'default', lastEventId)
+  for (const known of ['2', '10', '', '-4', '9'.repeat(20)]) t.equal(await ask(known), false, known)
+  t.equal(await ask('3'), true)
+  t.strictSame(waits, [], 'no wait for the present or an earlier state, or for one after the newest event')
+  t.equal(await ask('4'), false, 'not seen in time')
+  t.equal(await ask('9'), true, 'seen in time')
+  t.strictSame(waits, [
+    [4n, 2_000],
+    [9n, 2_000],
   ])
 })
 

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { OfrepEvents, ofrepEvents } from '../../contract/ofrep.ts'
 import { refuse } from '../../errors.ts'
 import { namespaceOfStream } from '../auth/stream-ticket.ts'
@@ -8,12 +8,9 @@ import { type Call, route } from '../route/route.ts'
 import type { Service } from '../services/service.ts'
 import { EVENTS } from '../streams/announced.ts'
 import { audienceOf } from '../streams/audience.ts'
-import { flagStateOf } from '../streams/flag-state.ts'
+import { flagStateOf, hasPresentState } from '../streams/flag-state.ts'
 import type { Content, Frame } from '../streams/topics.ts'
 import type { Answer } from '../wire/reply.ts'
-
-/** Time in ms in which this instance may receive an event that another one has sent. */
-const WAIT_MS = 2_000
 
 const RETRY_MS = 2_000
 const ALIVE = Buffer.from(': keep-alive\n\n')
@@ -39,23 +36,6 @@ const eventsOf = ({ flagStore, log }: Service, namespace: string): Content => {
   return { key: 'events', namespace, kind: 'events', frame, alive: ALIVE }
 }
 
-/**
- * True if the client has received the event about the present state, by its `Last-Event-ID`. If another instance has
- * sent a later event, this instance waits for it.
- */
-const hasPresent = async (
-  { flagStore, log, seen }: Service,
-  namespace: string,
-  { headers }: FastifyRequest,
-): Promise<boolean> => {
-  const given = headerText(headers, 'last-event-id') ?? ''
-  if (!/^\d{1,19}$/.test(given)) return false
-  const received = BigInt(given)
-  if (received > flagStateOf(flagStore, namespace).position && received <= (await log.head()))
-    await seen(received, WAIT_MS)
-  return received === flagStateOf(flagStore, namespace).position
-}
-
 /** GET /ofrep/v1/events (api.md §10). */
 export const ofrepEventsRoutes = (app: FastifyInstance, service: Service): void => {
   const { flagStreams, fresh } = service
@@ -65,7 +45,7 @@ export const ofrepEventsRoutes = (app: FastifyInstance, service: Service): void 
     const headers = { 'content-type': 'text/event-stream' }
     if (request.method === 'HEAD') return { body: undefined, headers, chunks: [] }
     if (!fresh()) refuse('auth_stale')
-    const isCurrent = await hasPresent(service, namespace, request)
+    const isCurrent = await hasPresentState(service, namespace, headerText(request.headers, 'last-event-id') ?? '')
     const holder = flagStreams.enter(caller, request.address)
     const audience = listen(request, namespace)
     const push: Answer['push'] = (response) =>

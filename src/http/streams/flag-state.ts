@@ -2,6 +2,7 @@ import { viewBehind } from '../../as-of/view-behind.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { ReadServices } from '../services/reads.ts'
 
+/** Time in ms in which this instance may receive an event that another one has sent. */
 const WAIT_MS = 2_000
 
 /** State of the flags and segments of a namespace: its tag, and the position of its newest event. */
@@ -23,6 +24,24 @@ export const flagStateOf = (
   }
 }
 
+type States = Pick<ReadServices, 'flagStore'> & Pick<CommandServices, 'log' | 'seen'>
+
+/**
+ * True if a client has received the event about the present state, by its `Last-Event-ID` (api.md §10.1). If another
+ * instance has sent a later event, this instance waits for it, at most 2 s.
+ */
+export const hasPresentState = async (
+  { flagStore, log, seen }: States,
+  namespace: string,
+  lastEventId: string,
+): Promise<boolean> => {
+  if (!/^\d{1,19}$/.test(lastEventId)) return false
+  const received = BigInt(lastEventId)
+  if (received > flagStateOf(flagStore, namespace).position && received <= (await log.head()))
+    await seen(received, WAIT_MS)
+  return received === flagStateOf(flagStore, namespace).position
+}
+
 /** State that a client has received from an event stream (api.md §10). */
 type FlagConfig = { readonly flagConfigEtag: string; readonly flagConfigLastModified: string }
 
@@ -35,7 +54,7 @@ const positionIn = (tag: string): bigint | undefined => {
  * Waits until this instance has seen the state that an event stream announced, at most 2 s; then refuses with 503
  * `view_behind`. For a tag of another form, the instance waits for the newest event of the log.
  */
-export const flagConfigSeen = ({ flagStore, log, seen }: ReadServices & Pick<CommandServices, 'log' | 'seen'>) => {
+export const flagConfigSeen = ({ flagStore, log, seen }: States) => {
   const reached = async (tag: string): Promise<void> => {
     const head = await log.head()
     const given = positionIn(tag)
