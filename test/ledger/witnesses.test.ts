@@ -167,6 +167,40 @@ await t.test('a failing witness stops no seal, and signs the next checkpoint', a
   t.strictSame(world.errors, [])
 })
 
+await t.test('the state names a cosignature as soon as it is kept and served', async (t) => {
+  const world = await witnessedWorld()
+  let keep: (() => Promise<void>) | undefined
+  const ledger = world.engine(async (moment) => {
+    if (moment === 'before keep') await keep?.()
+  })
+  await ledger.begin()
+  await world.clock.advance(1_000)
+  const { size: before } = await stateOf(ledger)
+  const isCosigned = () => ledger.served()!.text.includes(`\n— ${NAME} `)
+  const whenSigned = (next: () => Promise<void>) => {
+    world.instead.answer = ({ method }) => (method === 'POST' && (keep = next), undefined)
+  }
+
+  whenSigned(() => Promise.reject(new Error('no space left')))
+  const { size } = await world.seal(ledger)
+  await eventually(async () => (await stateOf(ledger)).error !== undefined, 'a signature that is not kept')
+  t.match(await stateOf(ledger), { size: before, error: 'the store of the ledger fails: no space left' })
+  t.notOk(isCosigned())
+
+  keep = undefined
+  let release: (() => void) | undefined
+  whenSigned(() => new Promise((done) => (release = done)))
+  await world.seal(ledger)
+  await eventually(() => release !== undefined, 'a signature that is being kept')
+  t.equal((await stateOf(ledger)).size, before)
+  t.notOk(isCosigned())
+  release!()
+  await eventually(async () => (await stateOf(ledger)).size === size + 1, 'a cosignature')
+  t.ok(isCosigned())
+  t.equal((await stateOf(ledger)).error, undefined)
+  await ledger.close()
+})
+
 await t.test('a cosignature counts if its time is within five minutes of the clock', async (t) => {
   const world = await begun()
   const { ledger, seal, instead, clock, privateKey } = world

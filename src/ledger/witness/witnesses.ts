@@ -136,8 +136,9 @@ export const witnesses = (options: WitnessesOptions) => {
   const take = async (own: Submitting, checkpoint: KeptCheckpoint, origin: string, outcome: Outcome): Promise<void> => {
     const { size } = checkpoint
     if (outcome.result === 'ok') {
-      own.signed = { origin, size, time: outcome.cosignature.time }
+      // Serve the line first: the state names only cosignatures that are served.
       await addLine(checkpoint, outcome.cosignature.line)
+      own.signed = { origin, size, time: outcome.cosignature.time }
       own.fault = undefined
     } else own.fault = { size, [outcome.result === 'error' ? 'error' : 'conflict']: outcome.why }
     if (outcome.result !== 'diverged') return
