@@ -27,8 +27,10 @@ let [seenArrivals, arrivedAt, restUntil] = [0, Number.NEGATIVE_INFINITY, 0]
 /** The current slice. */
 let slice: { readonly began: number } | undefined
 
-/** Replaces the clock of the slices; for tests. */
-export const measureSlicesBy = (other: () => number, otherRest: typeof rest = sleep): void => {
+const oneTurn = (): Promise<void> => new Promise((wake) => setImmediate(wake))
+
+/** Replaces the clock of the slices and its timer; for tests. Without a timer, a pause is one turn of the event loop. */
+export const measureSlicesBy = (other: () => number, otherRest: typeof rest = oneTurn): void => {
   measure = other
   rest = otherRest
   slice = undefined

@@ -126,6 +126,23 @@ await t.test('a resource that outlives its test file is released when the proces
   t.equal(readFileSync(join(cwd, 'ended'), 'utf8'), '2')
 })
 
+await t.test('a clock of slices that a test file replaced is not the clock of the next file', async (t) => {
+  const slices = `import { measureSlicesBy, timeSlicer } from '${import.meta.resolve('../../src/event-loop.js')}'`
+  const replacing = `${slices}
+  let now = 0
+  measureSlicesBy(() => (now += 1_000))
+  t.ok(timeSlicer()(), 'each step is longer than a slice')`
+  const next = `${slices}
+  const pause = timeSlicer()
+  for (let n = 0; n < 1_000; n++) t.equal(pause(), undefined)`
+  const result = await runSuite('test', {
+    cwd: project(t, { a: counting(replacing), b: counting(next) }, TOGETHER),
+    env,
+    write: () => undefined,
+  })
+  t.strictSame([result.passed, result.failed, result.flaky], [1_003, 0, []])
+})
+
 /** Kinds of failing files, with the expected output. */
 const ways: Readonly<Record<string, readonly [text: string, says: RegExp]>> = {
   'ends its process': [ending, /exitCode: 3/],

@@ -9,13 +9,6 @@ const FLAGS = 1_000
 /** Longer than any slice. */
 const LONG_MS = 1_000
 
-let steps = 0
-let onStep = () => {}
-measureSlicesBy(() => {
-  onStep()
-  return ++steps * LONG_MS
-})
-
 const names = Array.from({ length: FLAGS }, (_, n) => `f${n}`)
 const bodies: Readonly<Record<string, object>> = {
   '/ofrep/v1/evaluate/flags': { context: { targetingKey: 'e', flags: ['on', ...names.slice(1)].join(',') } },
@@ -32,6 +25,11 @@ await t.test('no further flag of a batch is evaluated once the client has discon
   const make = maker(service)
   await make.boolean('on', true)
   await make.variantFlag('colour')
+  let [steps, onStep] = [0, () => {}]
+  measureSlicesBy(() => {
+    onStep()
+    return ++steps * LONG_MS
+  })
   let before = 0
   for (const [path, body] of Object.entries(bodies)) {
     const text = JSON.stringify(body)
