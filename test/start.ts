@@ -14,6 +14,7 @@ import { clusterOf, onCluster } from './cluster/own.ts'
 import { isForNow, isLate } from './late-servers.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 import { eventually } from './wait.ts'
+import { walking } from './walking-clock.ts'
 
 /**
  * `settings`: values by key (`storage.read_only`) as texts; undefined removes a default of the tests. `clock`: clock of
@@ -40,8 +41,6 @@ export type Response<T> = {
 }
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Interval (ms) at which a stopping service checks for idle connections. */
-const LOOK_MS = 25
 /** Cache time of a metrics page, in ms. */
 export const PAGE_MS = 1_000
 const PAGES = /^\w+_http_request_duration_seconds_count\{route="\/metrics",method="GET",status="200"\} (\d+)$/m
@@ -123,12 +122,10 @@ export const startService = async (
   let closed = false
   const agent = new Agent({ keepAlive: true })
 
-  /** Waits for the end of the service while its clock advances. */
+  /** Waits for the end of the service. Its clock advances slowly, so that the last work ends within its time limits. */
   const ended = async () => {
-    const state = { over: false }
-    const ending = running.close().finally(() => (state.over = true))
-    if (clock) while (!state.over) await clock.advance(LOOK_MS)
-    await ending
+    const end = () => running.close()
+    await (clock ? walking([clock], end) : end())
   }
   const close = async () => {
     if (closed) return
