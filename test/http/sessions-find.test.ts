@@ -56,7 +56,9 @@ await t.test('a search for a person is recorded without the person, and needs th
     data: { format: 'json', filter: {}, fromIndex: 0, personal: true },
     meta: { route: PATH, actor: { kind: 'token' } },
   })
-  t.notMatch(JSON.stringify(record), /\bada\b|example\.com/i)
+  // A random id may contain these letters.
+  const text = JSON.stringify(record).replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, '')
+  t.notMatch(text, /ada|example\.com/i)
   t.match(refusalOf(await find(service, {})), { status: 400, message: 'invalid field person: must not be empty' })
   t.match(refusalOf(await find(service, { person: 'ada', pageToken: 'x' })), { reason: 'invalid_page_token' })
   t.equal((await find(service, { person: 'ada' }, open)).status, 401)

@@ -3,7 +3,10 @@ import t from 'tap'
 import { comesTo, signedIn, skip } from './browser.ts'
 import { N } from './flag-page.ts'
 
-/** Holds each timer of `ms` in the page until `pause`, which runs the held timers at once. */
+/**
+ * Holds each timer of `ms` in the page until `pause`, which runs the held timers at once. `type` enters a text into the
+ * active field, before the page can show anything.
+ */
 const holdTimers = (page: Page, ms: number) =>
   page.evaluate(`(() => {
     const { setTimeout, clearTimeout } = window
@@ -20,6 +23,11 @@ const holdTimers = (page: Page, ms: number) =>
       held.clear()
       for (const work of due) work()
       return due.length
+    }
+    window.type = (text) => {
+      const field = document.activeElement
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, text)
+      field.dispatchEvent(new Event('input', { bubbles: true }))
     }
   })()`)
 
@@ -42,9 +50,7 @@ await t.test(
     const sendAndType = (text: string) =>
       page.evaluate(`(() => {
       const sent = window.pause()
-      const field = document.activeElement
-      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, '${text}')
-      field.dispatchEvent(new Event('input', { bubbles: true }))
+      window.type('${text}')
       return sent
     })()`)
 
@@ -104,9 +110,7 @@ await t.test('a search of the history and a change of its period do not undo eac
     await page.getByLabel(label, { exact: true }).focus()
     return page.evaluate(`(() => {
       const early = ${search === 'before'} ? window.pause() : 0
-      const input = document.activeElement
-      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(input, '${moment}')
-      input.dispatchEvent(new Event('input', { bubbles: true }))
+      window.type('${moment}')
       return ${search === 'after'} ? window.pause() : early
     })()`)
   }
