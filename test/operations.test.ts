@@ -114,7 +114,7 @@ await t.test('DuckDB can read the export as the guide shows', async (t) => {
     () => true,
     () => false,
   )
-  if (!there) return leaveOut(t, 'python3 has no duckdb')
+  if (!there) return leaveOut(t, 'needs duckdb for python3 (pip install duckdb)')
   if (await without(t, 'sqlite3')) return
   const service = await startService(t)
   await follow('export-json', service.directory)

@@ -143,7 +143,7 @@ export type Address =
 const addresses = async (name: string, variable: string, own: Promise<Found>): Promise<readonly Address[]> => {
   const url = process.env[variable]
   const real: Address =
-    url === undefined ? { name: variable, skip: `needs ${variable}` } : { name: variable, url, skip: false }
+    url === undefined ? { name: variable, skip: `needs a server at ${variable}` } : { name: variable, url, skip: false }
   const { server, skip } = await own
   return [server ? { name, url: server.url, skip: false } : { name, skip }, real]
 }

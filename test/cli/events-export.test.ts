@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { run } from '../../src/cli/program.ts'
 import type { Services } from '../../src/cli/services.ts'
 import { systemClock } from '../../src/clock.ts'
-import { clusterOf, onCluster } from '../cluster/own.ts'
+import { clusterOf, withoutServers } from '../cluster/own.ts'
 import { startService } from '../start.ts'
 import { ledgerServer, ORIGIN, VKEY } from './ledger-server.ts'
 import { rollcall, terminalWith } from './service.ts'
@@ -200,9 +200,7 @@ await t.test('service and store prove their events by the ledger of the service'
   t.match(opened.out, /"src_endpoint":\{"ip":"127\.0\.0\.1"\}/)
 })
 
-const skip = onCluster ? false : 'reads the store of servers'
-
-await t.test('an export and a replay of servers equal those of their service', { skip }, async (t) => {
+await t.test('an export and a replay of servers equal those of their service', { skip: withoutServers }, async (t) => {
   const service = await startService(t)
   for (let n = 0; n < 9; n++) await service.request('POST', `${N}/flags`, { key: `f${n}`, name: 'f' })
   const settings = Object.entries(await clusterOf(service.directory))

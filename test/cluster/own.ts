@@ -7,6 +7,10 @@ import { namedServers, type Settings, settingsOn } from './named-servers.ts'
 
 /** Whether the services of the tests run on servers (`ROLLCALL_TEST_STACK=cluster`). */
 export const onCluster: boolean = process.env['ROLLCALL_TEST_STACK'] === 'cluster'
+/** Why a run on the embedded stack skips a test; false in a run on servers. */
+export const withoutServers: string | false = !onCluster && 'needs the stack of servers (npm run test:cluster)'
+/** Why a run on servers skips a test; false in a run on the embedded stack. */
+export const onServers: string | false = onCluster && 'needs the embedded stack (npm test)'
 
 /** The stand-ins of MongoDB and Redis, which the stacks of a process share; none of a server that is a named one. */
 const shared = async () => {

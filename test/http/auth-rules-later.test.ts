@@ -1,5 +1,5 @@
 import t from 'tap'
-import { onCluster } from '../cluster/own.ts'
+import { withoutServers } from '../cluster/own.ts'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { eventsOf } from './events-of.ts'
@@ -177,9 +177,10 @@ await t.test('a browser whose login has lost all rights must sign in again', asy
   t.equal(cookiesOf(asked)['service_client_token']?.value, '', 'the cookie is cleared')
 })
 
+// One instance alone uses the files of an embedded store.
 await t.test(
   'if two instances have different access rules, the later ones reduce a token once',
-  { skip: !onCluster && 'one instance alone uses files' },
+  { skip: withoutServers },
   async (t) => {
     const { service: first, liar, settings } = await underRules(t, viewers)
     await makeShop(first)

@@ -13,7 +13,7 @@ import { verifyProof } from '../../src/ledger/proof/proof-text.ts'
 import { verifyConsistency } from '../../src/ledger/proof/proofs.ts'
 import { compactRange } from '../../src/ledger/tree.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
-import { onCluster } from '../cluster/own.ts'
+import { onServers, withoutServers } from '../cluster/own.ts'
 import { startStack } from '../cluster/stack.ts'
 import type { Recorded } from '../stand-ins/eventstoredb/law.ts'
 import { type Started, startService } from '../start.ts'
@@ -80,7 +80,7 @@ from events where stream = 'namespace-shop'`
 
 await t.test(
   'a log of the version before the ledger is sealed from its first event, and goes back',
-  { skip: onCluster && 'an embedded store' },
+  { skip: onServers },
   async (t) => {
     const directory = await newDirectory(t)
     const data = join(directory, 'data')
@@ -141,7 +141,7 @@ const recorded = ({ data, metadata, revision, position, created, ...texts }: Non
 
 await t.test(
   'servers of the version before the ledger are sealed next to an instance that does not seal',
-  { skip: !onCluster && 'servers' },
+  { skip: withoutServers },
   async (t) => {
     const { stack, skip } = await startStack(t, {
       needs: { eventstore: 'starts on the records of an earlier version' },

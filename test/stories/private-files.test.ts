@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/prom
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
-import { onCluster } from '../cluster/own.ts'
+import { onServers } from '../cluster/own.ts'
 import { startService } from '../start.ts'
 
 /** Permissions of other users on the files of a directory, by name; must be empty. */
@@ -29,27 +29,23 @@ const underUmask = async (t: Test, umask: number) => {
   return directory
 }
 
-await t.test(
-  'in a new directory only the owner can read the files',
-  { skip: onCluster && 'looks at the files of the embedded store' },
-  async (t) => {
-    const directory = await underUmask(t, 0)
-    const service = await startService(t, { 'log.file': join(directory, 'logs/deep/log') }, { directory })
-    await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f' })
-    t.same(await Promise.all(['data', 'logs', 'logs/deep'].map((name) => modeOf(join(directory, name)))), [
-      '700',
-      '700',
-      '700',
-    ])
-    t.ok((await readdir(join(directory, 'data'))).length >= 8)
-    t.same(await open(join(directory, 'data')), [])
-    t.same(await open(join(directory, 'logs/deep')), [])
-  },
-)
+await t.test('in a new directory only the owner can read the files', { skip: onServers }, async (t) => {
+  const directory = await underUmask(t, 0)
+  const service = await startService(t, { 'log.file': join(directory, 'logs/deep/log') }, { directory })
+  await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f' })
+  t.same(await Promise.all(['data', 'logs', 'logs/deep'].map((name) => modeOf(join(directory, name)))), [
+    '700',
+    '700',
+    '700',
+  ])
+  t.ok((await readdir(join(directory, 'data'))).length >= 8)
+  t.same(await open(join(directory, 'data')), [])
+  t.same(await open(join(directory, 'logs/deep')), [])
+})
 
 await t.test(
   'in a directory with files that others can read, only the owner can read them afterwards',
-  { skip: onCluster && 'looks at the files of the embedded store' },
+  { skip: onServers },
   async (t) => {
     const directory = await underUmask(t, 0)
     const data = join(directory, 'data')
@@ -66,30 +62,24 @@ await t.test(
   },
 )
 
-await t.test(
-  'the service can use its own files under any umask',
-  { skip: onCluster && 'looks at the files of the embedded store' },
-  async (t) => {
-    const directory = await underUmask(t, 0o277)
-    const service = await startService(
-      t,
-      { 'storage.data_dir': directory, 'log.file': join(directory, 'log') },
-      { directory },
-    )
-    t.equal((await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f' })).status, 200)
-    await service.close()
-    await (
-      await startService(t, { 'storage.data_dir': directory, 'log.file': join(directory, 'log') }, { directory })
-    ).close()
-  },
-)
+await t.test('the service can use its own files under any umask', { skip: onServers }, async (t) => {
+  const directory = await underUmask(t, 0o277)
+  const service = await startService(
+    t,
+    { 'storage.data_dir': directory, 'log.file': join(directory, 'log') },
+    { directory },
+  )
+  t.equal((await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f' })).status, 200)
+  await service.close()
+  await (
+    await startService(t, { 'storage.data_dir': directory, 'log.file': join(directory, 'log') }, { directory })
+  ).close()
+})
 
 await t.test(
   'the access mode of a log that is not a file stays unchanged',
   {
-    skip:
-      (onCluster && 'looks at the files of the embedded store') ||
-      (process.platform === 'win32' && 'needs modes of files'),
+    skip: onServers || (process.platform === 'win32' && 'needs modes of files'),
   },
   async (t) => {
     const before = await modeOf('/dev/null')
@@ -101,7 +91,7 @@ await t.test(
 await t.test(
   'no part of the process creates files that others can read',
   {
-    skip: (onCluster && 'looks at the files of the embedded store') || (process.platform !== 'linux' && 'needs Linux'),
+    skip: onServers || (process.platform !== 'linux' && 'needs Linux'),
   },
   async (t) => {
     const directory = await underUmask(t, 0)

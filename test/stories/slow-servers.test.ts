@@ -2,14 +2,14 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { clusterOf, onCluster } from '../cluster/own.ts'
+import { clusterOf, withoutServers } from '../cluster/own.ts'
 import { ownFaults } from '../late-servers.ts'
 import { type Distance, linkTo } from '../stand-ins/proxy.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 
-const skip = !onCluster && 'on servers only'
+const skip = withoutServers
 
 /** Directory of a service whose MongoDB is behind a proxy. */
 const behindLink = async (t: Test, distance?: Distance) => {

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Binary, MongoClient } from 'mongodb'
 import t from 'tap'
-import { clusterOf, onCluster } from '../cluster/own.ts'
+import { clusterOf, onCluster, withoutServers } from '../cluster/own.ts'
 import { type Started, startService } from '../start.ts'
 
 type Issued = { readonly clientToken: string; readonly authentication: { readonly id: string } }
@@ -61,7 +61,7 @@ await t.test('a restart loads the memory snapshot and applies the later events',
 
 await t.test(
   'someone who can write to MongoDB cannot change the answers of a flag',
-  { skip: !onCluster && 'on servers only' },
+  { skip: withoutServers },
   async (t) => {
     const service = await startService(t)
     const made = { key: 'f', name: 'F', type: 'BOOLEAN_FLAG_TYPE', enabled: false }
@@ -90,7 +90,7 @@ await t.test(
 
 await t.test(
   'someone who can write to MongoDB can neither revive a revoked token nor forge one',
-  { skip: !onCluster && 'on servers only' },
+  { skip: withoutServers },
   async (t) => {
     const service = await startService(t)
     const [valid, revoked] = [await issue(service), await issue(service)]
