@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { canonical } from '../../src/events/json/canonical.ts'
 import type { Stored } from '../../src/events/log.ts'
@@ -354,13 +354,14 @@ await t.test('both verifiers agree on mutated exports', async (t) => {
   for (let n = 0; n < MUTATIONS; n++) {
     const base = of(bases)
     // In a folder of its own, so that a changed file name never names the file of another mutation.
-    const out = join(root, `${n}`, 'out')
-    mkdirSync(dirname(out))
+    const folder = join(root, `${n}`)
+    mkdirSync(folder)
+    const out = join(folder, 'out')
     const isOfData = chance(0.6)
     const data = isOfData ? mutated(random, base.data) : base.data
     const stated = JSON.parse(base.manifest) as Manifest
     const sha256 = createHash('sha256').update(data).digest('hex')
-    const file = { ...stated.files[0]!, name: 'out', bytes: data.length, sha256 }
+    const file = { ...stated.files[0]!, bytes: data.length, sha256 }
     const manifest = `${canonical({ ...stated, files: [file] })}\n`
     writeFileSync(out, data)
     writeFileSync(

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { SubjectErased, SubjectsFound } from '../../src/contract/history/searches.ts'
-import { onCluster } from '../cluster/own.ts'
+import { onCluster, onServers } from '../cluster/own.ts'
 import { type Headers, type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
@@ -170,7 +170,7 @@ await t.test(
 // On servers the time of the next run is that of Redis.
 await t.test(
   'with history.network_life the service erases the addresses of old days',
-  { skip: onCluster && 'Redis decides the time of the next run' },
+  { skip: onServers },
   async (t) => {
     const clock = virtualClock()
     const service = await startService(

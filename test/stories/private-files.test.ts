@@ -78,9 +78,7 @@ await t.test('the service can use its own files under any umask', { skip: onServ
 
 await t.test(
   'the access mode of a log that is not a file stays unchanged',
-  {
-    skip: onServers || (process.platform === 'win32' && 'needs modes of files'),
-  },
+  { skip: onServers || (process.platform === 'win32' && 'needs modes of files') },
   async (t) => {
     const before = await modeOf('/dev/null')
     await startService(t, { 'log.file': '/dev/null' })
@@ -90,9 +88,7 @@ await t.test(
 
 await t.test(
   'no part of the process creates files that others can read',
-  {
-    skip: onServers || (process.platform !== 'linux' && 'needs Linux'),
-  },
+  { skip: onServers || (process.platform !== 'linux' && 'needs Linux') },
   async (t) => {
     const directory = await underUmask(t, 0)
     const main = resolve(import.meta.dirname, '../../src/main.js')
