@@ -88,6 +88,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   events: ['typebox'],
   contract: ['typebox'],
   commands: ['lru-cache'],
+  jobs: ['lru-cache'],
   projections: ['lru-cache'],
   ledger: ['lru-cache'],
   auth: ['openid-client', '@kubernetes/client-node', 'jose', 'lru-cache'],

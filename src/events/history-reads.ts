@@ -22,7 +22,9 @@ export const historyReadEvents = {
       'The history was exported or followed. The event is written before the first byte of the answer. Equal exports of one caller in the same minute, and more than ten of them, are counted in `HistoryRead`.',
       {
         format: word('Format of the answer.', 'value of the query `format`'),
-        filter: texts('Filters as given, by parameter; without `limit`, `format` and `personal`.'),
+        filter: texts(
+          'Filters as given, by parameter. Of texts longer than 4,096 characters together, the rest is replaced by `… sha256:` and the digest of the whole text.',
+        ),
         fromIndex: count('Index of the first event of the range.'),
         toIndex: Type.Optional(count('Index after the last event of the range; absent for a live stream.')),
         personal: truth('Whether personal data was decrypted.'),

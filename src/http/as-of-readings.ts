@@ -119,10 +119,16 @@ type HolderOf = { readonly holderOf: (tokenId: string) => Promise<string> }
 const wantsAudit = ({ access }: Spec): boolean => access.credential !== 'public' && access.right === 'audit.read'
 const isOfOne = ({ method, url }: Spec): boolean => method === 'GET' && /\/:[^/]+$/.test(url)
 
-/** Holder of a query: the holder of its token, or the address without a token. */
-const readerOf = async ({ holderOf }: HolderOf, { caller, address, spec }: FastifyRequest): Promise<Reader> => {
+/** Holder of a request (api.md §4): the holder of its token, or the address without a token. */
+export const holderOfRequest = async (
+  { holderOf }: HolderOf,
+  { caller: { actor }, address }: Pick<FastifyRequest, 'caller' | 'address'>,
+): Promise<string> => (actor.id === undefined ? addressKey(address) : holderOf(actor.id))
+
+const readerOf = async (service: HolderOf, request: FastifyRequest): Promise<Reader> => {
+  const { spec } = request
   const isReview = wantsAudit(spec!)
-  const holder = caller.actor.id === undefined ? addressKey(address) : await holderOf(caller.actor.id)
+  const holder = await holderOfRequest(service, request)
   return { holder, isReview, preferred: isReview || isOfOne(spec!) }
 }
 

@@ -4,13 +4,14 @@ import type { Context } from '../commands/envelope.ts'
 import type { Execute } from '../commands/execute.ts'
 import { type HistoryReadCommands, historyReads } from '../commands/history-reads.ts'
 import type { Actor } from '../events/meta.ts'
+import { digestOf, liveStreams } from './live-streams.ts'
 
 const FLUSH_MS = 5_000
 const MINUTE_MS = 60_000
-/** Time in which a reader that lost its live stream continues it without a new record. */
-const CONTINUED_MS = 600_000
 /** Maximum number of exports of one caller in a minute that are recorded individually. */
 const EXPORTS = 10
+/** Maximum number of callers whose reads are counted at once. From half of it on, all counts are written early. */
+const CALLERS = 2_000
 
 type Export = HistoryReadCommands['RecordExport']
 type Reads = HistoryReadCommands['RecordReads']
@@ -31,7 +32,7 @@ const windowOf = (actor: Actor, time: Date) => ({
   events: 0,
   opened: 0,
   routes: new Map<string, number>(),
-  /** Exports recorded individually in this minute, by format and filter; each resolves when its record is durable. */
+  /** Exports recorded individually in this minute, by the digest of format and filter; each resolves when durable. */
   exports: new Map<string, Promise<unknown>>(),
 })
 type Window = ReturnType<typeof windowOf>
@@ -39,20 +40,25 @@ type Window = ReturnType<typeof windowOf>
 /** Counts of reads of the history by caller and minute. */
 const readingWindows = (now: () => Date) => {
   const windows = new Map<string, Window>()
-  const windowFor = (actor: Actor): Window => {
+  /** Window of a caller; undefined for a further caller while there are `CALLERS` windows. */
+  const windowFor = (actor: Actor): Window | undefined => {
     const key = actor.id ?? actor.kind
-    const window = windows.get(key) ?? windowOf(actor, now())
-    windows.set(key, window)
+    const window = windows.get(key) ?? (windows.size < CALLERS ? windowOf(actor, now()) : undefined)
+    if (window) windows.set(key, window)
     return window
   }
   return {
     windowFor,
-    count: (actor: Actor, { route, events, opened }: Omit<HistoryReading, 'format'>): void => {
+    isCrowded: (): boolean => windows.size >= CALLERS / 2,
+    /** Counts a read. Returns false, without a count, for a caller without a window. */
+    count: (actor: Actor, { route, events, opened }: Omit<HistoryReading, 'format'>): boolean => {
       const window = windowFor(actor)
+      if (!window) return false
       window.requests++
       window.events += events
       if (opened) window.opened++
       window.routes.set(route, (window.routes.get(route) ?? 0) + 1)
+      return true
     },
     /** Removes and returns the counts of finished minutes; with `final`, all counts. */
     take: (final: boolean): readonly { readonly actor: Actor; readonly data: Reads }[] => {
@@ -72,30 +78,6 @@ const readingWindows = (now: () => Date) => {
   }
 }
 
-/** A recorded live stream: its caller and filter, and the index of its first event. */
-type LiveStream = { readonly actor: Actor; readonly filter: Export['filter']; readonly fromIndex: number }
-
-/** Live streams that run or have just ended. A client that continues such a stream causes no new record. */
-const liveStreams = (now: () => Date) => {
-  const seen = new Map<string, { readonly fromIndex: number; readonly at: number }>()
-  const nameOf = ({ actor: { id, kind }, filter }: LiveStream): string => JSON.stringify([id ?? kind, filter])
-  return {
-    /** True if a stream continues a recorded one of the same caller and filter, within its range. */
-    continues: (stream: LiveStream): boolean => {
-      const before = seen.get(nameOf(stream))
-      const isRecent = before !== undefined && now().getTime() - before.at < CONTINUED_MS
-      return isRecent && stream.fromIndex >= before.fromIndex
-    },
-    /** Records the beginning and the end of a recorded stream. */
-    followed: (stream: LiveStream): void => {
-      const at = now().getTime()
-      for (const [name, before] of seen) if (at - before.at >= CONTINUED_MS) seen.delete(name)
-      const name = nameOf(stream)
-      seen.set(name, { fromIndex: Math.min(stream.fromIndex, seen.get(name)?.fromIndex ?? stream.fromIndex), at })
-    },
-  }
-}
-
 /**
  * Records reads of the history: exports individually, all others as counts per caller and minute. `onRead` receives
  * each read of the history, for the metrics.
@@ -106,10 +88,12 @@ export const historyReadRecorder = (
   { onRead, onError }: { onRead: (route: string, format: string) => void; onError: (error: unknown) => void },
 ) => {
   const { now } = clock
-  const { windowFor, count, take } = readingWindows(now)
+  const { windowFor, isCrowded, count, take } = readingWindows(now)
   /** Counts that must be written now. A write with an unknown result is retried with the same id, until it succeeds. */
   let due: { readonly id: string; readonly actor: Actor; readonly data: Reads }[] = []
   let flushing: Promise<void> = Promise.resolve()
+  /** Whether counts are being written early, and the number of reads without a count since the last write. */
+  let [isEarly, uncounted] = [false, 0]
   const newId = (): string => `${now().toISOString().slice(0, 10)}+${randomUUID()}`
 
   const flush = async (final: boolean): Promise<void> => {
@@ -120,18 +104,30 @@ export const historyReadRecorder = (
         await execute(historyReads, id, 'RecordReads', data, { actor })
         due = due.slice(1)
       }
+      uncounted = 0
     } catch (error) {
       onError(error)
     }
   }
   const inTurn = (final: boolean) => (flushing = flushing.then(() => flush(final)))
   const timer = clock.every(FLUSH_MS, () => void inTurn(false))
+  /** Writes all counts now, because there are many callers. */
+  const flushEarly = async (): Promise<void> => {
+    isEarly = true
+    await inTurn(true)
+    isEarly = false
+  }
+  const counting = (actor: Actor, reading: Omit<HistoryReading, 'format'>): void => {
+    if (!count(actor, reading) && uncounted++ === 0)
+      onError(new Error(`${CALLERS} callers wait for the event log; reads of further callers are not counted`))
+    if (isCrowded() && !isEarly) void flushEarly()
+  }
 
   return {
     /** Counts a reading. Synchronous and bounded. */
     counted: (actor: Actor, reading: HistoryReading): void => {
       onRead(reading.route, reading.format)
-      count(actor, reading)
+      counting(actor, reading)
     },
     ...liveStreams(now),
     /**
@@ -140,19 +136,19 @@ export const historyReadRecorder = (
      */
     exported: async (context: Context, route: string, data: Export): Promise<void> => {
       onRead(route, data.format)
-      const { exports } = windowFor(context.actor)
-      const name = JSON.stringify([data.format, data.filter, data.personal])
-      const equal = exports.get(name)
-      if (equal || exports.size >= EXPORTS) {
+      const exports = windowFor(context.actor)?.exports
+      const name = digestOf(data.format, data.filter, data.personal)
+      const equal = exports?.get(name)
+      if (equal || (exports && exports.size >= EXPORTS)) {
         await equal
-        return count(context.actor, { route, events: 0, opened: data.personal })
+        return counting(context.actor, { route, events: 0, opened: data.personal })
       }
       const record = execute(historyReads, newId(), 'RecordExport', data, context)
-      exports.set(name, record)
+      exports?.set(name, record)
       try {
         await record
       } catch (error) {
-        exports.delete(name)
+        exports?.delete(name)
         throw error
       }
     },

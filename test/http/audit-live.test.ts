@@ -106,6 +106,37 @@ await t.test('the event stream continues after Last-Event-ID without a loss or a
     t.equal((await service.request('GET', `/audit/v1/events?format=sse&${search}`)).status, 400, search)
 })
 
+await t.test('the record of an event stream has only filters, in bounded length', async (t) => {
+  const clock = virtualClock()
+  const service = await startService(t, {}, { clock })
+  const recorded = async () =>
+    (await service.request<HistoryEvents>('GET', '/audit/v1/events?type=HistoryExported')).json.events.map(
+      ({ data }) => (data as { readonly filter: Readonly<Record<string, string>> }).filter,
+    )
+  /** Begins a stream, again while those that were left are still counted, and leaves it. */
+  const left = (search: string) =>
+    eventually(
+      async () => {
+        const { status, end } = await followed(t, service, { search })
+        end()
+        return status === 200
+      },
+      search.slice(0, 40),
+    )
+  const unknown = 'j'.repeat(12_000)
+  for (let n = 0; n < 12; n++) await left(`namespace_key=default&order=asc&pretty&format=sse&j${n}=${unknown}`)
+  t.strictSame(await recorded(), [{ namespaceKey: 'default' }], 'unknown parameters make no other filter')
+  const smiles = encodeURIComponent('\u{1f600}'.repeat(1_000))
+  for (const end of ['a', 'b']) await left(`q=flag&stream=${smiles},${unknown}${end}`)
+  const [, one, other] = await recorded()
+  for (const filter of [one!, other!]) {
+    t.strictSame(Object.keys(filter).toSorted(), ['q', 'stream'])
+    t.match(filter['stream'], /^(?:\u{1f600}){1000},j+… sha256:[0-9a-f]{64}$/u)
+    t.ok(JSON.stringify(filter).length < 4_300)
+  }
+  t.not(one!['stream'], other!['stream'], 'a digest names the whole text')
+})
+
 await t.test('the event stream ends when its token is revoked or the service stops', async (t) => {
   const service = await startService(t)
   const { json: auditor } = await service.request<Issued>('POST', '/auth/v1/method/token', {

@@ -87,7 +87,7 @@ await t.test('an export is recorded once a minute, and at most ten of a caller',
 
 await t.test('a live stream continues a recorded one for ten minutes after its end, within its range', async (t) => {
   const { clock, recorder } = world()
-  const stream = { actor: ada, filter: {}, fromIndex: 5 }
+  const stream = { holder: 'ada', actor: ada, filter: {}, fromIndex: 5 }
   t.notOk(recorder.continues(stream), 'nothing is recorded')
   recorder.followed(stream)
   await clock.advance(599_999)
@@ -97,6 +97,53 @@ await t.test('a live stream continues a recorded one for ten minutes after its e
   await clock.advance(1)
   t.notOk(recorder.continues(stream))
   await recorder.close()
+})
+
+await t.test('a holder that begins thousands of live streams evicts only its own', async (t) => {
+  const { recorder } = world()
+  const ofBob = { holder: 'bob', actor: bob, filter: {}, fromIndex: 5 }
+  recorder.followed(ofBob)
+  const [first, ...rest] = Array.from({ length: 5_000 }, (_, n) => ({
+    holder: 'ada',
+    actor: n % 2 === 0 ? ada : { ...ada, id: `token ${n}` },
+    filter: { type: `T${n}` },
+    fromIndex: 5,
+  }))
+  for (const stream of [first!, ...rest]) recorder.followed(stream)
+  t.notOk(recorder.continues(first!), 'the list of the holder is bounded')
+  t.equal(rest.filter(recorder.continues).length, 16)
+  t.ok(recorder.continues(rest.at(-1)!))
+  t.ok(recorder.continues(ofBob), 'another holder keeps its stream')
+  for (let n = 0; n < 1_000; n++) recorder.followed({ ...ofBob, holder: `holder ${n}` })
+  t.notOk(recorder.continues(ofBob), 'the number of holders is bounded')
+  await recorder.close()
+})
+
+await t.test('counts of many callers are written early, and each read is counted once', async (t) => {
+  const { clock, errors, recorder, written } = world()
+  const callers = Array.from({ length: 2_500 }, (_, n): Actor => ({ ...ada, id: `token ${n}` }))
+  const read = { route: ROUTE, format: 'json', events: 1, opened: false }
+  for (const caller of callers.slice(0, 1_200)) recorder.counted(caller, read)
+  await clock.advance(0)
+  t.ok(written().length >= 1_000, 'before the minute is over')
+  for (const caller of callers.slice(1_200)) recorder.counted(caller, read)
+  await recorder.close()
+  t.strictSame(errors, [])
+  t.equal(new Set(written().map(({ actor }) => actor)).size, 2_500)
+  t.equal(written().length, 2_500)
+})
+
+await t.test('callers beyond the bound are reported while the log is unavailable', async (t) => {
+  const { clock, faults, errors, recorder, written } = world()
+  faults.push(...Array.from({ length: 3 }, () => 'before' as const))
+  const read = { route: ROUTE, format: 'json', events: 1, opened: false }
+  for (let n = 0; n < 2_010; n++) recorder.counted({ ...ada, id: `token ${n}` }, read)
+  const message = '2000 callers wait for the event log; reads of further callers are not counted'
+  t.match(errors, [{ message }], 'in one report')
+  await recorder.exported({ actor: bob }, ROUTE, exported).catch(() => undefined)
+  await clock.advance(60_000)
+  await recorder.close()
+  t.equal(written().filter(({ type }) => type === 'HistoryRead').length, 2_000)
 })
 
 await t.test('an export that cannot be recorded is refused', async (t) => {

@@ -137,11 +137,12 @@ const insistOnFilters = (asked: EventFilters): void => {
     invalid('beforeIndex', 'only one of before and beforeIndex can be present')
 }
 
-/** Query of the history of events (api.md §16.3). */
+/** Query of the history of events (api.md §16.3), and the texts of its filters by declared name. */
 export const eventsQuery = (known: KnownNames) => {
   const { schema, read } = query(fieldsOf(known))
   return {
     schema,
+    filters: query(filtersOf(known)).given,
     read: (given: Parameters<typeof read>[0]) => {
       const asked = read(given)
       insistOnFilters(asked)

@@ -137,7 +137,9 @@ export const named = (query: Query, name: string): boolean => query.some((one) =
  * Reader for query parameters in camelCase or snake_case. A repeated parameter: 400. An empty one is absent. A
  * parameter without `=` is true for a boolean, otherwise absent.
  */
-export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, Query> => {
+export const query = <F extends Fields>(
+  fields: F,
+): Input<ReadOf<F>, Query> & { readonly given: (query: Query) => ReadonlyMap<string, string> } => {
   const parameters = Object.entries(fields).map(([name, field]) => [name, field, absenceOf(name, field)] as const)
   const declared = new Map(
     parameters.flatMap(([name]) => [respelled(name), name].map((spelling) => [spelling, name] as const)),
@@ -173,6 +175,8 @@ export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, Query> => {
   let unasked: ReadOf<F> | undefined
   return {
     schema: schemaOf(fields),
+    /** Texts of the declared parameters of a query, by declared name. */
+    given,
     read: (query) => (query.length === 0 ? (unasked ??= readFrom(nothing)) : readFrom(given(query))),
   }
 }

@@ -4,6 +4,7 @@ import { invalid } from '../../errors.ts'
 import type { EventFilter } from '../../history/filter.ts'
 import type { OpenEvent } from '../../history/opened-fields.ts'
 import type { Head } from '../../history/spans.ts'
+import { holderOfRequest } from '../as-of-readings.ts'
 import { reachAuthorizedNow } from '../auth/reach-now.ts'
 import { contextOf } from '../commands/command-context.ts'
 import { headerText, wrongHeader } from '../preconditions.ts'
@@ -139,7 +140,8 @@ export const liveEvents = (service: Service) => {
     const start = await startOf(service, call, filter)
     const headers = { 'content-type': 'text/event-stream' }
     if (request.method === 'HEAD') return { body: undefined, chunks: [], headers }
-    const stream = { actor: caller.actor, filter: filterGiven(call), fromIndex: start.index + 1 }
+    const holder = await holderOfRequest(service, request)
+    const stream = { holder, actor: caller.actor, filter: filterGiven(call), fromIndex: start.index + 1 }
     const over = streamOf(service, call, () => historyReads.followed(stream))
     const record = { format: 'sse', filter: stream.filter, fromIndex: stream.fromIndex }
     const open = await recordedOpening(service, call, record)

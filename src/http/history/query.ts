@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { EVERYWHERE } from '../../access/grants.ts'
 import { allowed, type Reach } from '../../access/reach.ts'
 import { bitOf } from '../../access/rights.ts'
@@ -55,22 +56,25 @@ export const selectionBy = (asked: EventFilters): Selection => {
   return { filter: filterIn(asked), range: { after, before, afterIndex, beforeIndex } }
 }
 
-/** Parameters that are not part of a recorded filter. */
-const UNRECORDED: ReadonlySet<string> = new Set([
-  'limit',
-  'format',
-  'personal',
-  'pretty',
-  'pageToken',
-  'page_token',
-  'count',
-])
+/** Maximum length of the texts of a recorded filter together, in UTF-16 units. */
+const RECORDED = 4_096
 
-/** Filters of a request as given. */
-export const filterGiven = ({ request }: EventsCall): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    parametersOf(request).flatMap(({ name, text }) => (UNRECORDED.has(name) || !text ? [] : [[name, text] as const])),
+/** First part of a text, and the SHA-256 digest of the whole text. */
+const cut = (text: string, length: number): string =>
+  `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}… sha256:${createHash('sha256').update(text).digest('hex')}`
+
+/** Filters of a request as given, by declared name. Text beyond `RECORDED` is replaced by a digest. */
+export const filterGiven = ({ request }: EventsCall): Readonly<Record<string, string>> => {
+  const given = [...query.filters(parametersOf(request))].filter(([, text]) => text !== '')
+  let left = RECORDED
+  return Object.fromEntries(
+    given.map(([name, text]) => {
+      const kept = text.length <= left ? text : cut(text, left)
+      left = Math.max(0, left - text.length)
+      return [name, kept]
+    }),
   )
+}
 
 /** Indexes of a range of the log: the first one, and the one after the last. */
 export const indexesOf = ({ low, high }: Span): { readonly fromIndex: number; readonly toIndex: number } => {
