@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -97,4 +97,49 @@ await t.test('no further request of a disconnected client is handled', async (t)
   await eventually(() => answers.length === 2, 'the request of another connection')
   after.destroy()
   t.strictSame(urls, ['/0', '/0'])
+})
+
+/** A connection whose first request is never answered, and the function that sends a further one. */
+const stalled = (handle: (request: object, response: object) => void) => {
+  const socket = Object.assign(new EventEmitter(), { destroyed: false, destroy: () => void (socket.destroyed = true) })
+  const waiting: EventEmitter[] = []
+  return {
+    socket,
+    send: (count: number, bytes = 0): void => {
+      for (let n = 0; n < count && !socket.destroyed; n++) {
+        const response = Object.assign(new EventEmitter(), { socket: null })
+        waiting.push(response)
+        handle({ socket, url: '/', rawHeaders: ['a', 'x'.repeat(bytes)] }, response)
+      }
+    },
+    /** Ends the answer before a waiting request. */
+    next: (): void => void waiting.shift()?.emit('socket'),
+    end: (): void => {
+      socket.destroy()
+      socket.emit('close')
+    },
+  }
+}
+
+await t.test('the waiting requests of all connections have a bound in bytes', (t) => {
+  const handled: unknown[] = []
+  const handle = oneAfterAnother((request) => void handled.push(request), 200_000) as never
+  const [first, second, third, fourth] = [stalled(handle), stalled(handle), stalled(handle), stalled(handle)]
+  first.send(5, 30_000)
+  t.notOk(first.socket.destroyed)
+  second.send(5, 30_000)
+  t.ok(second.socket.destroyed, 'a connection that exceeds the bound is closed')
+  third.send(1, 60_000)
+  third.send(1)
+  t.notOk(third.socket.destroyed, 'a connection may always have 64 KiB')
+  second.end()
+  fourth.send(100, 500)
+  t.ok(fourth.socket.destroyed, 'many small requests count with their overhead')
+  fourth.end()
+  third.end()
+  for (let n = 0; n < 5; n++) first.next()
+  const fifth = stalled(handle)
+  fifth.send(6, 30_000)
+  t.notOk(fifth.socket.destroyed, 'answered requests and closed connections are not counted')
+  t.end()
 })

@@ -92,8 +92,17 @@ export const headerBytes = (server: Server, together = TOGETHER) => {
   }
 }
 
-/** Maximum number of pipelined requests that wait on one connection. */
-const MOST_WAITING = 256
+/**
+ * Maximum number of pipelined requests that wait on one connection, and maximum bytes of those of all connections
+ * together. A connection may always have `ALONE` bytes.
+ */
+const [MOST_WAITING, WAITING_TOGETHER, ALONE] = [256, 16_777_216, 65_536]
+/** Bytes of a waiting request without its target and headers. */
+const OVERHEAD = 2_048
+
+/** Bytes of the memory of a waiting request. */
+const bytesOf = ({ url = '', rawHeaders }: IncomingMessage): number =>
+  rawHeaders.reduce((sum, { length }) => sum + length, OVERHEAD + url.length)
 
 /** Returns a function that runs one queued task per turn of the event loop. */
 const onePerTurn = (): ((work: () => void) => void) => {
@@ -111,21 +120,37 @@ const onePerTurn = (): ((work: () => void) => void) => {
 /**
  * Handles pipelined requests one after another, each in its own turn of the event loop; all connections share one
  * queue. Otherwise all requests in 64 KiB of input would be handled in one turn, because Node parses them together. A
- * connection with too many waiting requests is cut.
+ * connection with too many or too large waiting requests is cut.
  */
-export const oneAfterAnother = (handle: RequestListener): RequestListener => {
-  const waiting = new WeakMap<Socket, number>()
+export const oneAfterAnother = (handle: RequestListener, together = WAITING_TOGETHER): RequestListener => {
+  const waiting = new WeakMap<Socket, { requests: number; bytes: number }>()
   const later = onePerTurn()
+  let sum = 0
+  const add = (own: { bytes: number }, bytes: number): void => {
+    own.bytes += bytes
+    sum += bytes
+  }
+  const waitingOn = (socket: Socket) => {
+    const own = waiting.get(socket) ?? { requests: 0, bytes: 0 }
+    if (!waiting.has(socket)) socket.once('close', () => add(own, -own.bytes))
+    waiting.set(socket, own)
+    return own
+  }
   return (request, response) => {
     arrivals.count++
     // Node assigns the socket to a response after it has sent the previous response.
     if (response.socket) return handle(request, response)
     const { socket } = request
-    const others = waiting.get(socket) ?? 0
-    if (others >= MOST_WAITING) return void socket.destroy()
-    waiting.set(socket, others + 1)
+    const own = waitingOn(socket)
+    const bytes = bytesOf(request)
+    const isTooMuch = own.bytes + bytes > ALONE && sum + bytes > together
+    if (own.requests >= MOST_WAITING || isTooMuch) return void socket.destroy()
+    own.requests++
+    add(own, bytes)
     response.once('socket', () => {
-      waiting.set(socket, waiting.get(socket)! - 1)
+      own.requests--
+      // After the end of the connection nothing is counted.
+      add(own, -Math.min(bytes, own.bytes))
       later(() => handle(request, response))
     })
   }
