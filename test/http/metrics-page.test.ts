@@ -80,6 +80,19 @@ await t.test('label values beyond 10,000 combinations of a metric are counted to
   t.notMatch(page, /flag-1000[01]/)
 })
 
+await t.test('label values beyond 4 MiB of a metric are counted together', async (t) => {
+  const metrics = metricsOf(metricsPage('m_'), { flagLabels: true })
+  const long = 'x'.repeat(1_048_576)
+  for (let n = 0; n < 6; n++) metrics.evaluations('ns', `${n}${long}`).value++
+  metrics.evaluations('ns', 'short').value++
+  metrics.evaluations('ns', `0${long}`).value++
+  const page = await textOf(metrics)
+  t.ok(page.length < 4.1 * 1_048_576, `${page.length} characters`)
+  t.match(page, /^m_evaluations_requests_total\{namespace="ns",flag="0x+"\} 2$/m)
+  t.match(page, /^m_evaluations_requests_total\{namespace="ns",flag="short"\} 1$/m)
+  t.match(page, /^m_evaluations_requests_total\{namespace="other",flag="other"\} 3$/m)
+})
+
 await t.test('infinite values are written in the format of Prometheus', async (t) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
   metrics.gauge('up', 'Up.', [], () => [{ labels: [], value: Number.POSITIVE_INFINITY }])

@@ -23,6 +23,8 @@ export type FlagCounters = {
 
 /** Maximum number of cached answers for each flag. An answer that is not cached is serialized for each request. */
 const REMEMBERED = 256
+/** Maximum UTF-16 units of the cached answers of all flags together; then all are created again. */
+const TOGETHER = 64 * 1_048_576
 /** A longer attachment (in characters) is serialized once per variant, not in each cached answer. */
 const LONG = 1024
 
@@ -31,11 +33,13 @@ type Said<E extends BooleanEvaluation | VariantEvaluation> = Omit<
   'requestId' | 'requestDurationMillis' | 'timestamp' | 'trace'
 >
 type Members = Pick<CachedAnswer, 'json' | 'unnamed'>
+/** Members of an answer that stays cached. `size`: length of their text, without a long attachment. */
+type Cached = Members & { readonly size: number }
 
-const membersFor = (body: Said<BooleanEvaluation> | Said<VariantEvaluation>): Members => {
+const membersFor = (body: Said<BooleanEvaluation> | Said<VariantEvaluation>): Cached => {
   const json = membersOf(body)
   let unnamed = body.segmentKeys.length === 0 ? json : undefined
-  return { json: () => json, unnamed: () => (unnamed ??= membersOf({ ...body, segmentKeys: [] })) }
+  return { size: json.length, json: () => json, unnamed: () => (unnamed ??= membersOf({ ...body, segmentKeys: [] })) }
 }
 
 /** Fields of an answer that is not cached; serialized when sent. */
@@ -45,36 +49,44 @@ const membersAnew = (body: Said<BooleanEvaluation> | Said<VariantEvaluation>): M
 })
 
 /** Fields of an answer whose attachment is serialized already. */
-const membersAround = (
-  { variantAttachment: _plain, ...body }: Said<VariantEvaluation>,
-  attachment: string,
-): Members => {
-  const { json, unnamed } = membersFor(body as Said<VariantEvaluation>)
+const membersAround = ({ variantAttachment: _plain, ...body }: Said<VariantEvaluation>, attachment: string): Cached => {
+  const { size, json, unnamed } = membersFor(body as Said<VariantEvaluation>)
   const member = `,"variantAttachment":${attachment}`
-  return { json: () => json() + member, unnamed: () => unnamed() + member }
+  return { size, json: () => json() + member, unnamed: () => unnamed() + member }
 }
 
-const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics): FlagCounters => {
+/** `hold` counts the length of a text that stays cached. */
+const countersOf = (
+  { type, key }: Compiled,
+  namespace: string,
+  metrics: Metrics,
+  hold: (length: number) => void,
+): FlagCounters => {
   const known = new Map<string, CachedAnswer>()
   const attachments = new Map<string, string>()
   const counter = (match: boolean, reason: Reason, segmentKeys: readonly string[], value: string): Cell =>
     metrics.evaluationResults(namespace, key, type, String(match), reasonNames[reason], segmentKeys.join(','), value)
   const attachmentOf = ({ variantKey, variantAttachment }: Said<VariantEvaluation>): string => {
-    const json = attachments.get(variantKey) ?? JSON.stringify(variantAttachment)
+    const before = attachments.get(variantKey)
+    const json = before ?? JSON.stringify(variantAttachment)
+    if (before === undefined) hold(json.length)
     attachments.set(variantKey, json)
     return json
   }
   const remembered = <S extends Said<BooleanEvaluation> | Said<VariantEvaluation>>(
     name: string,
     made: () => readonly [count: Cell, body: S],
-    members: (body: S) => Members,
+    members: (body: S) => Cached,
   ): CachedAnswer => {
     const before = known.get(name)
     if (before) return before
     const [count, body] = made()
     if (known.size >= REMEMBERED) return { count, ...membersAnew(body) }
-    const cached = { count, ...members(body) }
+    const { size, json, unnamed } = members(body)
+    const cached = { count, json, unnamed }
     known.set(name, cached)
+    // An answer has one or two texts.
+    hold(name.length + 2 * size)
     return cached
   }
   /**
@@ -116,12 +128,16 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
 }
 
 /** Counters of compiled flags (api.md §11.1). An evaluation costs only additions; labels are built once per flag. */
-export const flagCounters = (metrics: Metrics) => {
-  const known = new WeakMap<Compiled, FlagCounters>()
+export const flagCounters = (metrics: Metrics, most = TOGETHER) => {
+  let [known, held] = [new WeakMap<Compiled, FlagCounters>(), 0]
+  const hold = (length: number): void => {
+    held += length
+  }
   return (flag: Compiled, namespace: string): FlagCounters => {
+    if (held > most) [known, held] = [new WeakMap(), 0]
     let tally = known.get(flag)
     if (!tally) {
-      tally = countersOf(flag, namespace, metrics)
+      tally = countersOf(flag, namespace, metrics, hold)
       known.set(flag, tally)
     }
     return tally

@@ -1,3 +1,4 @@
+import { cells, type Hidden } from './label-sets.ts'
 import { bytesOf } from './metrics-page.ts'
 
 /** Value of one label set of a metric; incrementing it is a plain addition. */
@@ -11,15 +12,6 @@ const line = (name: string, names: readonly string[], values: readonly string[],
   return `${name}${labels === '' ? '' : `{${labels}}`} ${Number.isFinite(value) ? value : value > 0 ? '+Inf' : '-Inf'}\n`
 }
 const head = (name: string, type: string, help: string) => `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
-
-/**
- * Maximum label sets per metric; more are counted under `other`, so that clients cannot grow the page without limit.
- */
-const BOUND = 10_000
-
-/** Labels that the page omits. */
-type Hidden = ReadonlySet<string>
-const nothing: Hidden = new Set()
 
 /** Cell of one label set of a histogram; writes its lines of the page. */
 const histogramCell = (
@@ -73,27 +65,9 @@ export const metricsPage = (prefix: string) => {
     ): void => {
       written.push(async () => lines(type, name, help, labelNames, await read()))
     }
-  const cells = <C>(all: readonly string[], hidden: Hidden, make: (labels: readonly string[]) => C) => {
-    const known = new Map<string, C>()
-    const labelNames = all.filter((name) => !hidden.has(name))
-    const get = (...given: readonly string[]): C => {
-      const labels = given.filter((_, n) => !hidden.has(all[n]!))
-      const key = labels.join('\0')
-      const present = known.get(key)
-      if (present !== undefined) return present
-      const shown = known.size < BOUND ? labels : labelNames.map(() => 'other')
-      const shownKey = shown.join('\0')
-      const cell = known.get(shownKey) ?? make(shown)
-      known.set(shownKey, cell)
-      return cell
-    }
-    if (labelNames.length === 0) get()
-    return { known, labelNames, get }
-  }
-
   return {
     /** A counter. `get` returns the cell of a label set; keep the cell in code with a high call rate. */
-    counter: (name: string, help: string, labels: readonly string[] = [], hidden = nothing) => {
+    counter: (name: string, help: string, labels: readonly string[] = [], hidden = NOTHING) => {
       const all = cells<Cell & Sample>(labels, hidden, (labels) => ({ labels, value: 0 }))
       written.push(() => lines('counter', name, help, all.labelNames, all.known.values()))
       return all.get as (...labels: readonly string[]) => Cell
@@ -104,7 +78,7 @@ export const metricsPage = (prefix: string) => {
       help: string,
       labels: readonly string[],
       buckets: readonly number[],
-      hidden = nothing,
+      hidden = NOTHING,
     ) => {
       const labelNames = labels.filter((label) => !hidden.has(label))
       const all = cells(labels, hidden, (labels) => histogramCell(prefix + name, labelNames, labels, buckets))
@@ -128,12 +102,13 @@ type Page = ReturnType<typeof metricsPage>
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const MILLISECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 100]
 
+const NOTHING: Hidden = new Set()
 /** Labels whose values are names given by users. */
 const GIVEN: Hidden = new Set(['namespace', 'flag', 'segment', 'value'])
 
 /** The metrics of api.md §11.1 and of the stores. `flagLabels` includes labels with names of flags and their parts. */
 export const metricsOf = (page: Page, { flagLabels }: { readonly flagLabels: boolean }) => {
-  const hidden = flagLabels ? nothing : GIVEN
+  const hidden = flagLabels ? NOTHING : GIVEN
   return {
     write: page.write,
     gauge: page.gauge,
