@@ -148,7 +148,7 @@ export const executor = (
       const stored = storedAs(stream, written, appended)
       const after = stepped(decider, fold, state, decided, appended.revision)
       // With a command id, another instance may have appended the same command first, with different data.
-      if (commandId === undefined) folds.keep(stream, after)
+      if (commandId === undefined) folds.keepNext(stream, after, stored)
       return { ...outcome, state: after.state, revision: after.changes, stored }
     }
 

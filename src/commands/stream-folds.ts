@@ -4,9 +4,11 @@ import type { AnyEvent } from '../events/define.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { missingBefore, readEvent, type Unreadable, unreadable, unreadableBy } from '../events/unreadable.ts'
 import { type Decider, evolve } from './decider.ts'
+import { MOST_BYTES } from './size.ts'
 
-/** Maximum number of cached states, and the minimum revision of a stream for caching. */
+/** Maximum number of cached states, their size together, and the minimum revision of a stream for caching. */
 const KEPT = 1_000
+const KEPT_SIZE = 64 * 1_048_576
 const LONG = 16n
 
 /**
@@ -100,29 +102,46 @@ export const foldAfter = <S>({
  * Folds of streams. The states of long streams are cached (LRU), and only newer events are read. The cache never
  * changes a result.
  */
-export const streamFolds = (log: Pick<EventLog, 'read'>) => {
-  const kept = new LRUCache<string, Fold<unknown>>({ max: KEPT })
+export const streamFolds = (log: Pick<EventLog, 'read'>, most = KEPT_SIZE) => {
+  /** States, each with the length of its events as its size, which is at most that of the largest document. */
+  const kept = new LRUCache<string, { readonly fold: Fold<unknown>; readonly size: number }>({
+    max: KEPT,
+    maxSize: most,
+    sizeCalculation: ({ size }) => Math.min(size + 1, MOST_BYTES),
+  })
 
-  const keep = (stream: string, fold: Fold<unknown>): void => {
-    if (fold.at !== 'none' && fold.at >= LONG) kept.set(stream, fold)
+  const keep = (stream: string, fold: Fold<unknown>, size: number): void => {
+    if (fold.at !== 'none' && fold.at >= LONG) kept.set(stream, { fold, size })
   }
 
   return {
-    keep,
+    /** Caches a state after further events, if the state before them is cached. */
+    keepNext: (stream: string, fold: Fold<unknown>, events: readonly Pick<Stored, 'data'>[]): void => {
+      const before = kept.get(stream)
+      if (before)
+        keep(
+          stream,
+          fold,
+          events.reduce((sum, { data }) => sum + data.length, before.size),
+        )
+    },
     /** Reads the stream to its end and returns its state. */
     newest: async <S, C extends Payloads, E extends AnyEvent>(
       decider: Decider<S, C, E>,
       stream: string,
     ): Promise<Fold<S>> => {
-      let fold = (kept.get(stream) as Fold<S> | undefined) ?? unwritten(decider)
+      const before = kept.get(stream)
+      let fold = (before?.fold as Fold<S> | undefined) ?? unwritten(decider)
+      let size = before?.size ?? 0
       const pause = timeSlicer()
       for await (const page of log.read(stream, fold.at === 'none' ? 0n : fold.at + 1n))
         for (const stored of page) {
           fold = stepStored(decider, fold, stored).fold
+          size += stored.data.length
           const paused = pause()
           if (paused) await paused
         }
-      keep(stream, fold)
+      keep(stream, fold, size)
       return fold
     },
   }

@@ -588,6 +588,23 @@ await t.test('all rows of a batch are written, except one that is too large', as
   t.match(told, [{ message: 'tokens large is larger than a read model accepts, so lists show its earlier state' }])
 })
 
+await t.test('a document is reported again if it fitted in the meantime', async (t) => {
+  let [limit, told] = [0, 0]
+  const views = {
+    put: async () => {
+      if (limit === 0) throw new Refusal('body_too_large')
+    },
+  }
+  const fitting = oversizedRows(
+    views,
+    () => new Map(),
+    () => told++,
+  )
+  const row: Row = { key: 'a', revision: 0n, position: 1n, changes: 1n, doc: {} }
+  for (limit of [0, 0, 1, 0, 0]) await fitting.put(projection, [row])
+  t.equal(told, 2)
+})
+
 await t.test('a document that is too large is reported once, and is complete in memory', async (t) => {
   const log = memoryLog()
   const { issue, revoke } = service(log)

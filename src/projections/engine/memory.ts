@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../clock.ts'
 import { keyedQueue } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
@@ -7,6 +6,7 @@ import type { EventLog, Stored } from '../../events/log.ts'
 import type { AnyProjection, Projection, RowOf } from '../projection.ts'
 import type { Row } from '../views.ts'
 import { byStream, foldRow, keyOf, wholeAppend } from './fold-rows.ts'
+import { recentRows } from './recent-rows.ts'
 
 export type MemoryOptions = {
   readonly clock: Clock
@@ -22,11 +22,6 @@ export type MemoryOptions = {
   readonly take?: (projection: AnyProjection, event: Stored) => boolean
 }
 
-/**
- * Number of rows of recently changed documents that are kept, so that an appended event that also arrives from the log
- * is applied once.
- */
-const RECENT = 1_000
 /** Minimum number of ids of recent events from the log that are kept. */
 const RECENT_IDS = 1_000
 
@@ -100,20 +95,25 @@ export const rowOf =
 const documentRows = (options: MemoryOptions, remembered: ReturnType<typeof revisionTracker>) => {
   const { projections, remember, recall = () => undefined, take = () => false } = options
   const lookups = new Map(projections.map((projection) => [projection, recall(projection)]))
-  const recent = new LRUCache<string, Row>({ max: RECENT })
+  /** Rows kept so that an appended event that also arrives from the log is applied once. */
+  const recent = recentRows()
 
   const ofStream = (stream: string) => projections.filter(({ category }) => stream.startsWith(`${category}-`))
 
   /** The newest row of a stream's document that memory or the cache of recent rows holds. */
   const newest = (projection: AnyProjection, stream: string): Row | undefined =>
-    lookups.get(projection)?.(keyOf(projection, stream)) ?? recent.get(`${projection.name} ${stream}`)
+    lookups.get(projection)?.(keyOf(projection, stream)) ?? recent.get(projection, stream)
 
   /** Computes the newest rows of a stream's documents and stores them in memory, unless memory has them. */
   const apply = async (stream: string, events: readonly Stored[], known: boolean) => {
     const rows = new Map<AnyProjection, Row>()
     for (const projection of ofStream(stream)) {
       const row = await foldRow(options, projection, events, newest(projection, stream))
-      recent.set(`${projection.name} ${stream}`, row)
+      // Memory shares the document of some projections; then only the last events count.
+      const size = lookups.get(projection)
+        ? events.reduce((sum, { data }) => sum + data.length, 0)
+        : JSON.stringify(row.doc ?? null).length
+      recent.set(projection, stream, row, size)
       if (!known) {
         remember(projection, row)
         remembered.record({ stream, revision: row.revision, position: row.position })
@@ -134,7 +134,7 @@ const documentRows = (options: MemoryOptions, remembered: ReturnType<typeof revi
   /** True if these events end their documents and memory has applied them, so no row is needed now. */
   const over = (stream: string, events: readonly Stored[], known: boolean): boolean => {
     const ends = (event: Stored) =>
-      ofStream(stream).every((projection) => isEnd(projection, event, recent.get(`${projection.name} ${stream}`)))
+      ofStream(stream).every((projection) => isEnd(projection, event, recent.get(projection, stream)))
     return events.every(ends) && (known || taken(stream, events))
   }
 

@@ -16,16 +16,14 @@ export const oversizedRows = (
   name: (projection: ReadModel) => Promise<void> = async () => undefined,
 ) => {
   const refused = new Map<string, { readonly projection: ReadModel; readonly checkpoint: Checkpoint | undefined }>()
-  const reported = new Set<string>()
 
   const holds = (projection: ReadModel, key: string): void => void refused.delete(nameOf(projection, key))
 
   const refuse = (projection: ReadModel, key: string, cause: unknown) => {
     const name = nameOf(projection, key)
-    if (!refused.has(name)) refused.set(name, { projection, checkpoint: reached().get(projection) })
-    if (!reported.has(name))
-      onError(new Error(`${name} is larger than a read model accepts, so lists show its earlier state`, { cause }))
-    reported.add(name)
+    if (refused.has(name)) return
+    refused.set(name, { projection, checkpoint: reached().get(projection) })
+    onError(new Error(`${name} is larger than a read model accepts, so lists show its earlier state`, { cause }))
   }
 
   /** Writes the rows that fit, and returns them. A row that is too large is skipped and reported once. */
