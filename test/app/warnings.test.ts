@@ -27,6 +27,17 @@ await t.test('each kind of warning is logged at most once a minute', async (t) =
   t.equal(told.length, 1_004, 'of too many the oldest are forgotten')
 })
 
+await t.test('long lines with the same beginning are one kind of warning', (t) => {
+  let told = 0
+  const warn = oncePerMinute(
+    () => void told++,
+    () => new Date(0),
+  )
+  for (const end of ['a', 'b']) warn(`${'x'.repeat(1_000)}${end}`, {}, 'long')
+  t.equal(told, 1)
+  t.end()
+})
+
 await t.test('warnings of Node.js and lines of packages are logged once a minute, and never printed', async (t) => {
   const [listeners, warn, error] = [process.listeners('warning'), console.warn, console.error]
   const printed = t.capture(process.stderr, 'write', () => true)
