@@ -44,6 +44,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'http/path',
     'app/access-policy',
     'architecture',
+    'bounds',
     'byte-budget',
     'clock',
     'concurrency',
