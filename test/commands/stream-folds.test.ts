@@ -34,7 +34,7 @@ const world = (length: number, most?: number) => {
     evolve: { Grown: ({ events }: { readonly events: number }) => ({ events: events + 1 }) },
   }
   const grown = decider as unknown as Decider<{ readonly events: number }, Record<string, object>, AnyEvent>
-  const folds = streamFolds({ read } as never, most)
+  const folds = streamFolds({ read }, most)
   const newest = async (stream: string) => {
     const { state } = await folds.newest(grown, stream)
     return [state.events, starts.at(-1)]

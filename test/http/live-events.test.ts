@@ -42,6 +42,7 @@ const streaming = async (reach: Reach = FULL, namespaceKey?: string) => {
     historyStreams: streamSlots(1),
     historyReads: { continues: () => true, counted: () => undefined, followed: () => undefined },
     names: { tokenCookie: 'rollcall_token' },
+    holderOf: async (id: string) => id,
     fresh: () => {
       state.checks++
       return state.valid
