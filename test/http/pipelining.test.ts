@@ -138,6 +138,7 @@ await t.test('the waiting requests of all connections have a bound in bytes', (t
   fourth.end()
   third.end()
   for (let n = 0; n < 5; n++) first.next()
+  t.equal(first.socket.listenerCount('close'), 0, 'no listener is left')
   const fifth = stalled(handle)
   fifth.send(6, 30_000)
   t.notOk(fifth.socket.destroyed, 'answered requests and closed connections are not counted')

@@ -100,6 +100,9 @@ const [MOST_WAITING, WAITING_TOGETHER, ALONE] = [256, 16_777_216, 65_536]
 /** Bytes of a waiting request without its target and headers. */
 const OVERHEAD = 2_048
 
+/** Waiting requests of a connection. */
+type Waiting = { requests: number; bytes: number; readonly onClose: () => void }
+
 /** Bytes of the memory of a waiting request. */
 const bytesOf = ({ url = '', rawHeaders }: IncomingMessage): number =>
   rawHeaders.reduce((sum, { length }) => sum + length, OVERHEAD + url.length)
@@ -123,16 +126,15 @@ const onePerTurn = (): ((work: () => void) => void) => {
  * connection with too many or too large waiting requests is cut.
  */
 export const oneAfterAnother = (handle: RequestListener, together = WAITING_TOGETHER): RequestListener => {
-  const waiting = new WeakMap<Socket, { requests: number; bytes: number }>()
+  const waiting = new WeakMap<Socket, Waiting>()
   const later = onePerTurn()
   let sum = 0
-  const add = (own: { bytes: number }, bytes: number): void => {
+  const add = (own: Waiting, bytes: number): void => {
     own.bytes += bytes
     sum += bytes
   }
-  const waitingOn = (socket: Socket) => {
-    const own = waiting.get(socket) ?? { requests: 0, bytes: 0 }
-    if (!waiting.has(socket)) socket.once('close', () => add(own, -own.bytes))
+  const waitingOn = (socket: Socket): Waiting => {
+    const own: Waiting = waiting.get(socket) ?? { requests: 0, bytes: 0, onClose: () => add(own, -own.bytes) }
     waiting.set(socket, own)
     return own
   }
@@ -145,10 +147,10 @@ export const oneAfterAnother = (handle: RequestListener, together = WAITING_TOGE
     const bytes = bytesOf(request)
     const isTooMuch = own.bytes + bytes > ALONE && sum + bytes > together
     if (own.requests >= MOST_WAITING || isTooMuch) return void socket.destroy()
-    own.requests++
+    if (own.requests++ === 0) socket.once('close', own.onClose)
     add(own, bytes)
     response.once('socket', () => {
-      own.requests--
+      if (--own.requests === 0) socket.off('close', own.onClose)
       // After the end of the connection nothing is counted.
       add(own, -Math.min(bytes, own.bytes))
       later(() => handle(request, response))
