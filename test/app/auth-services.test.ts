@@ -3,6 +3,7 @@ import { authServicesOf } from '../../src/app/auth/auth-services.ts'
 import { outageLog } from '../../src/app/telemetry/outage-log.ts'
 import { mint } from '../../src/auth/client-token.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { Refusal } from '../../src/errors.ts'
 import { erasureStore } from '../../src/projections/erasures.ts'
 import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
 import { virtualClock } from '../virtual-clock.ts'
@@ -12,15 +13,15 @@ type Core = Parameters<typeof authServicesOf>[1]
 
 /**
  * Token verification of an instance that no longer follows the log, or that is alone; `waits`: durations of its waits
- * for the log.
+ * for the log, memory and view.
  */
 const entrance = async (alone: boolean) => {
   const clock = virtualClock()
   const waits: number[] = []
   let searches = 0
-  const caughtUp = async (withinMs: number) => {
+  const wait = <T>(withinMs: number, result: T): T => {
     waits.push(withinMs)
-    return false
+    return result
   }
   const core = {
     clock,
@@ -34,20 +35,23 @@ const entrance = async (alone: boolean) => {
     time: { present: clock.now },
     index: tokenIndex(10),
     erasures: erasureStore(() => undefined),
-    follower: {},
-    ...(!alone && { lease: { caughtUp } }),
+    follower: {
+      seen: async (_: bigint, withinMs: number) => wait(withinMs, false),
+      viewsReached: async (_view: unknown, _: bigint, withinMs: number) => wait(withinMs, false),
+    },
+    ...(!alone && { lease: { newest: async (withinMs: number) => wait(withinMs, 7n) } }),
   } as unknown as Core
   const policy = {} as Parameters<typeof authServicesOf>[2]['policy']
   const { verifier } = await authServicesOf(config, core, { policy })
   return { verifier, waits, searches: () => searches }
 }
 
-await t.test('an instance waits 250 ms for the log before it searches for an unknown token', async (t) => {
+await t.test('an instance waits for log, memory and view before it refuses an unknown token', async (t) => {
   const { verifier, waits, searches } = await entrance(false)
-  t.equal(await verifier.verify(mint('token')), undefined)
-  t.strictSame([waits, searches()], [[250], 1])
+  await t.rejects(verifier.verify(mint('token')), new Refusal('auth_stale'))
+  t.strictSame([waits, searches()], [[2_000, 250, 250, 0], 1])
   t.equal(await verifier.verify('mistyped '), undefined)
-  t.strictSame([waits, searches()], [[250], 1], 'what can be no token waits for nothing')
+  t.equal(waits.length, 4, 'a text that cannot be a token waits for nothing')
 })
 
 await t.test('an instance with an embedded store refuses an unknown token at once', async (t) => {

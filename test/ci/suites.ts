@@ -42,6 +42,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'http/live-events',
     'http/metrics-page',
     'http/path',
+    'http/reach-now',
     'app/access-policy',
     'architecture',
     'bounds',

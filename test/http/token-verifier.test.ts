@@ -6,6 +6,7 @@ import { systemClock } from '../../src/clock.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
+import { Refusal } from '../../src/errors.ts'
 import { FORMAT } from '../../src/events/catalog.ts'
 import type { EventLog } from '../../src/events/log.ts'
 import { METHODS } from '../../src/events/token.ts'
@@ -19,6 +20,10 @@ import { lagging, memoryLog } from '../memory-log.ts'
 const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
 const context = { actor: { kind: 'system' } } as const
 
+type Progress = Pick<Parameters<typeof tokenVerifier>[0], 'newest' | 'seen' | 'viewsReached'>
+/** Memory and view lack events that the log has. */
+const behind = { seen: async () => false, viewsReached: async () => false }
+
 const setup = async (expiresAt?: string, access: object = { namespace: 'a' }) => {
   let time = Date.parse('2026-01-01T00:00:00.000Z')
   const now = () => new Date(time)
@@ -31,8 +36,21 @@ const setup = async (expiresAt?: string, access: object = { namespace: 'a' }) =>
   const list = async () => (searches++, { rows: row ? [row] : [], total: 1 })
   const views = { list } as unknown as Views
   const digest = (secret: string) => `k.${Buffer.from(secret.padEnd(32, '.')).toString('base64url')}`
-  const check = (caughtUp = async () => true) =>
-    tokenVerifier({ index, digest, plausible: () => true, log: leader.log, views, now, caughtUp })
+  /** Verifier of an instance that has all events, unless `progress` differs. */
+  const check = (progress: Partial<Progress> = {}) =>
+    tokenVerifier({
+      index,
+      digest,
+      plausible: () => true,
+      log: leader.log,
+      views,
+      now,
+      alone: false,
+      newest: log.head,
+      seen: async () => true,
+      viewsReached: async () => t.fail('the view is not needed'),
+      ...progress,
+    })
   const issue = {
     id: '5d1c3a70-8f2e-4b6d-9a10-000000000001',
     digest: digest('s'),
@@ -60,7 +78,7 @@ const setup = async (expiresAt?: string, access: object = { namespace: 'a' }) =>
     id: issue.id,
     searches: () => searches,
     pass: (ms: number) => void (time += ms),
-    show: (other: Row<TokenDoc>) => void (row = other),
+    show: (other: Row<TokenDoc> | undefined) => void (row = other),
   }
 }
 
@@ -86,7 +104,9 @@ await t.test('a token that has ended is refused without reading the log', async 
 })
 
 await t.test('a text that cannot be a token is not searched', async (t) => {
-  const forbidden = () => t.fail('nothing is asked')
+  const forbidden = (): never => {
+    throw new Error('nothing is asked')
+  }
   const { index } = await setup()
   const nothing = { read: forbidden, list: forbidden } as unknown as EventLog & Views
   const { verify } = tokenVerifier({
@@ -96,7 +116,10 @@ await t.test('a text that cannot be a token is not searched', async (t) => {
     views: nothing,
     now: () => new Date(0),
     digest: () => String(forbidden()),
-    caughtUp: async () => t.fail('no wait'),
+    alone: false,
+    newest: forbidden,
+    seen: forbidden,
+    viewsReached: forbidden,
   })
   const minted = mint('token')
   const mistyped = `${minted.slice(0, 10)}${minted[10] === 'a' ? 'b' : 'a'}${minted.slice(11)}`
@@ -156,12 +179,13 @@ await t.test('a token that is not in memory is searched in the read model only a
     return true
   }
   t.equal(await check().verify('s'), undefined)
-  t.match(await check(catchesUp).verify('s'), { namespace: 'a' })
+  t.match(await check({ seen: catchesUp }).verify('s'), { namespace: 'a' })
 })
 
-await t.test('the read model is searched while the memory is behind or has dropped tokens', async (t) => {
+await t.test('a view that has every event is searched if memory is behind or has dropped tokens', async (t) => {
   const { check, index, row, searches } = await setup()
-  t.match(await check(async () => false).verify('s'), { namespace: 'a' })
+  const viewed = { ...behind, viewsReached: async () => true }
+  t.match(await check(viewed).verify('s'), { namespace: 'a' })
   t.equal(searches(), 1)
   for (let n = 0; n <= 20; n++) {
     const digest = `k.${Buffer.from(String(n).padEnd(32, '.')).toString('base64url')}`
@@ -175,6 +199,99 @@ await t.test('the read model is searched while the memory is behind or has dropp
   t.ok(index.find(index.keyOf(row.doc!.digest)).entry, 'it comes back')
   for (let n = 0; n < 100; n++) t.equal(await verify(`guess ${n}`), undefined)
   t.equal(searches(), 2, 'what is none of the forgotten is no token')
+})
+
+await t.test('a token that memory and view may not have received yet is refused with auth_stale', async (t) => {
+  const { check, show, row, searches } = await setup()
+  show(undefined)
+  await t.rejects(check({ newest: async () => undefined }).look('s'), new Refusal('auth_stale'), 'unknown head')
+  t.equal(searches(), 0, 'nothing is searched while the log cannot be read')
+  await t.rejects(check(behind).look('s'), new Refusal('auth_stale'))
+  show(row)
+  t.match(await check(behind).verify('s'), { namespace: 'a' }, 'its row is written before later ones')
+})
+
+await t.test('a guess is refused as invalid once memory or the view has every event', async (t) => {
+  const { check } = await setup()
+  t.same(await check().look('guess'), { isOurs: false })
+  const { check: emptied, show } = await setup()
+  show(undefined)
+  const { look } = emptied({ ...behind, viewsReached: async () => true })
+  t.same(await look('guess'), { isOurs: false }, 'the view has every event')
+  const seen = async (_: bigint, withinMs: number) => withinMs === 0
+  t.same(await check({ ...behind, seen }).look('guess'), { isOurs: false }, 'memory has, after the wait for the view')
+})
+
+await t.test('a token that memory receives during the waits is found', async (t) => {
+  const { check, index, row, show, searches } = await setup()
+  show(undefined)
+  const learn = async () => {
+    index.remember(row)
+    return false
+  }
+  t.match(await check({ ...behind, viewsReached: learn }).verify('s'), { namespace: 'a' }, 'in that for the view')
+  const { check: other, index: memory, searches: none } = await setup()
+  const learnFirst = async () => {
+    memory.remember(row)
+    return false
+  }
+  const { verify } = other({ seen: learnFirst })
+  t.match(await verify('s'), { namespace: 'a' }, 'in that for memory, which lacks later events')
+  t.strictSame([searches(), none()], [1, 0])
+})
+
+await t.test('a token whose end memory receives during the wait is refused as a token of this service', async (t) => {
+  const { check, index, row } = await setup()
+  const ends = async () => {
+    index.remember(row)
+    index.remember({ ...row, revision: 1n, doc: { ...row.doc!, deletedAt: '2026-01-01T00:00:00.000Z' } })
+    return false
+  }
+  t.same(await check({ ...behind, seen: ends }).look('s'), { isOurs: true })
+})
+
+await t.test('guesses at an instance that is behind share the check and the search of the view', async (t) => {
+  const { check, show, searches } = await setup()
+  show(undefined)
+  let checks = 0
+  const viewsReached = async () => (checks++, false)
+  const { look } = check({ ...behind, viewsReached })
+  const guesses = Array.from({ length: 200 }, (_, n) => look(`guess ${n}`).catch(({ reason }: Refusal) => reason))
+  t.strictSame(new Set(await Promise.all(guesses)), new Set(['auth_stale']))
+  t.ok(checks <= 2, `${checks} checks`)
+  const whole = check({ ...behind, viewsReached: async () => true })
+  const judged = await Promise.all(Array.from({ length: 200 }, (_, n) => whole.look(`guess ${n}`)))
+  t.ok(judged.every(({ isOurs }) => !isOurs))
+  t.ok(searches() <= 6, `${searches()} searches`)
+})
+
+await t.test('a dropped token that the view may lack is refused with auth_stale until the view has it', async (t) => {
+  const { check, index, row, show } = await setup()
+  index.remember(row)
+  for (let n = 0; n <= 20; n++) {
+    const digest = `k.${Buffer.from(String(n).padEnd(32, '.')).toString('base64url')}`
+    const key = `5d1c3a70-8f2e-4b6d-9a10-1000000000${10 + n}`
+    index.remember({ ...row, key, doc: { ...row.doc!, digest } })
+  }
+  t.equal(index.find(index.keyOf(row.doc!.digest)).state, 'evicted')
+  show(undefined)
+  await t.rejects(check({ viewsReached: async () => false }).look('s'), new Refusal('auth_stale'))
+  const written = async () => {
+    show(row)
+    return true
+  }
+  t.match(await check({ viewsReached: written }).verify('s'), { namespace: 'a' })
+})
+
+await t.test('a token without a stream on a node that is behind is refused with auth_stale', async (t) => {
+  const { check, index, row, hide, id } = await setup()
+  index.remember(row)
+  const { verify, byId } = check()
+  hide(() => true)
+  await t.rejects(verify('s'), new Refusal('auth_stale'))
+  await t.rejects(Promise.resolve(byId(id)), new Refusal('auth_stale'))
+  hide(() => false)
+  t.match(await verify('s'), { namespace: 'a' })
 })
 
 await t.test('a token that is known in memory to have ended is refused at once', async (t) => {
@@ -197,7 +314,7 @@ await t.test('a token that is known in memory to have ended is refused at once',
   index.remember(project(tokens, changed, stored[0]!))
   t.equal(await finding, undefined, 'it was revoked while it was looked up')
   t.equal(await verify('s'), undefined)
-  t.equal(await check(async () => false).verify('s'), undefined, 'also where the view still has it')
+  t.equal(await check(behind).verify('s'), undefined, 'also where the view still has it')
 })
 
 const viewer = (...places: readonly string[]) => ({

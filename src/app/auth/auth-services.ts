@@ -1,3 +1,4 @@
+import { WAIT_MS } from '../../as-of/view-behind.ts'
 import { digester, fingerprinter, plausible, secretDigester } from '../../auth/client-token.ts'
 import { accessPolicy } from '../../config/checks/access-rules.ts'
 import type { Config } from '../../config/load.ts'
@@ -11,8 +12,6 @@ import type { Core } from '../core.ts'
 import { exchangeOf, loginMethods } from './login-methods.ts'
 import { logoutServicesOf } from './logouts.ts'
 
-/** Timeout in ms for memory to catch up with the log before an unknown token is looked up in the views. */
-const CATCH_UP_MS = 250
 /** Maximum failed exchanges per client address and minute. */
 const FAILED_EXCHANGES_A_MINUTE = 60
 
@@ -22,12 +21,22 @@ export const authServicesOf = async (config: Config, core: Core, { policy }: Pic
     core
   const { views, pepper, limiter } = stores
   const digest = digester(pepper)
-  const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
   const { methods } = config.authentication
   const { exchanges } = config.rate_limit
   const logins = await loginMethods(config, names, stores, { faults, clock, tracer }, erasures.subjects)
   const orchestrator = await exchangeOf(config, faults, clock, tracer)
-  const verifier = tokenVerifier({ index, digest, plausible, log, views, now: time.present, caughtUp })
+  const verifier = tokenVerifier({
+    index,
+    digest,
+    plausible,
+    log,
+    views,
+    now: time.present,
+    alone: lease === undefined,
+    newest: () => lease?.newest(WAIT_MS) ?? log.head(),
+    seen: follower.seen,
+    viewsReached: follower.viewsReached,
+  })
   return {
     verifier,
     tickets: streamTickets(pepper.key, time.present),

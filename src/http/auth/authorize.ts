@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import { refusalFor } from '../../auth/refusal-details.ts'
-import { Refusal } from '../../errors.ts'
+import { isRefusal, Refusal } from '../../errors.ts'
 import type { Exchange, Step } from '../route/pipeline.ts'
 import type { Guarded } from '../route/statements.ts'
 import type { AuthServices, TokenInUse } from '../services/auth.ts'
@@ -182,7 +182,10 @@ export const authorizer = (service: AuthorizerServices): Step => {
       const entry = held && later.isOpen(held) ? await later.ask(held, async () => (await look()).entry) : held
       return judged(entry && rule.isOpen(entry) ? await rule.ask(entry) : entry, isOurs)
     }
-    return found()
+    return found().catch((error: unknown) => {
+      if (!isRefusal(error, 'auth_stale')) throw error
+      return open && !welcome ? letIn(request) : noted(request, error)
+    })
   }
 
   return (exchange) => {

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { FULL, type Reach } from '../../access/reach.ts'
+import { isRefusal } from '../../errors.ts'
 import type { AuthServices } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { InstanceServices } from '../services/instance.ts'
@@ -7,6 +8,10 @@ import type { LoginServices } from '../services/logins.ts'
 import { credential } from './credential.ts'
 import { emailRule } from './email-rule.ts'
 import { byHead, byRest } from './reach.ts'
+
+const unlessStale = (error: unknown): undefined => {
+  if (!isRefusal(error, 'auth_stale')) throw error
+}
 
 /**
  * Returns the rights with which a running request would be authorized again; undefined if its token has ended, lacks
@@ -19,7 +24,7 @@ export const reachAuthorizedNow = (service: InstanceServices & AuthServices & Lo
     if (request.caller.actor.id === undefined) return FULL
     const given = credential(request, names.tokenCookie)
     if (given.kind === 'none' || given.token === undefined || !fresh()) return undefined
-    const entry = verifier.cached(given.token) ?? (await verifier.verify(given.token))
+    const entry = verifier.cached(given.token) ?? (await verifier.verify(given.token).catch(unlessStale))
     if (!entry || rule.barOf(entry)) return undefined
     const { reach } = entry
     const wants = request.spec!.wants!

@@ -25,13 +25,15 @@ const refusedOf = (request: FastifyRequest, { reason, metadata }: Refusal): Refu
 
 /**
  * Records a refusal in metrics and history, and returns it. A cause in the table of api.md §5.5 is also logged.
- * Repetitions that the history only counts are not logged, because a client can cause them at will.
+ * Repetitions that the history only counts are not logged, because a client can cause them at will. A refusal because
+ * this instance is behind (`auth_stale`) is no failure of the client: only the metrics count it.
  */
 export const refusalNotes =
   ({ metrics, refusals, tell }: RecordingServices) =>
   (request: FastifyRequest, refusal: Refusal, { id: tokenId, provider }: RefusedToken = {}): Refusal => {
     const { reason } = refusal
     metrics.authDecisions('refused', reason, '').value++
+    if (reason === 'auth_stale') return refusal
     const refused = refusedOf(request, refusal)
     const { route } = refused
     const singly = refusals.note({ ...refused, ...(tokenId && { tokenId }) })

@@ -1,14 +1,16 @@
 import { hash } from 'node:crypto'
 import { common } from '../../access/reach.ts'
 import { rowNow } from '../../as-of/as-of.ts'
+import { sharedCalls } from '../../concurrency.ts'
+import { refuse } from '../../errors.ts'
 import type { EventLog } from '../../events/log.ts'
 import { readable } from '../../projections/projection.ts'
 import type { FoundToken, TokenIndex } from '../../projections/token-memory/token-index.ts'
 import { usableUntil } from '../../projections/token-status.ts'
 import { tokens } from '../../projections/tokens.ts'
-import type { Views } from '../../projections/views.ts'
+import type { View, Views } from '../../projections/views.ts'
 import type { Looked, TokenInUse, TokenVerifier } from '../services/auth.ts'
-import { idBy } from './token-records.ts'
+import { idsByDigest } from './token-records.ts'
 
 /**
  * Greater than the number of any access configuration. V8 stores this number, like the numbers of configurations, as a
@@ -47,6 +49,12 @@ export const tokenCache = (most = MOST, mostPlaces = MOST_PLACES) => {
   }
 }
 
+/** State of a token, and its id; an undefined id means that there is no live token. */
+type Located = { readonly state: FoundToken['state']; readonly id?: string | undefined }
+
+/** Timeout in ms for memory, and then for the view, to reach the newest event before an unknown token is judged. */
+const CATCH_UP_MS = 250
+
 type TokenVerifierOptions = {
   readonly index: TokenIndex
   readonly digest: (secret: string) => string
@@ -54,46 +62,64 @@ type TokenVerifierOptions = {
   readonly log: EventLog
   readonly views: Views
   readonly now: () => Date
+  /** True if no other instance writes, so the index contains every acknowledged event. */
+  readonly alone: boolean
+  /** Position of the newest event, from a read that starts after the call; undefined if it cannot be read in time. */
+  readonly newest: () => Promise<bigint | undefined>
+  /** Resolves to true once the index contains every event up to the position, to false after `withinMs` ms. */
+  readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
+  /** Like `seen`, for the rows of a view. */
+  readonly viewsReached: (view: View, position: bigint, withinMs: number) => Promise<boolean>
+}
+
+/** Locates tokens that the index does not contain. */
+const tokenLocator = ({ index, views, alone, newest, seen, viewsReached }: TokenVerifierOptions) => {
+  const viewHas = sharedCalls<boolean>()
+  const idInView = idsByDigest(views)
+
   /**
-   * Resolves to true when the index contains all events that the log had at the time of the call; resolves to false
-   * after a timeout.
+   * Finds a token that the index did not return, in index or view. Its absence is a result only where all events up to
+   * the newest one are contained: of the index after a wait, else of the view, else of the index after the view.
    */
-  readonly caughtUp: () => Promise<boolean>
+  const foundLater = async (key: string, digested: string): Promise<Located> => {
+    const position = await newest()
+    for (const withinMs of [CATCH_UP_MS, 0]) {
+      const isWhole = position !== undefined && (await seen(position, withinMs))
+      const found = index.find(key)
+      if (found.state === 'unknown' ? isWhole : found.state !== 'evicted') return found
+      if (position === undefined || withinMs === 0) continue
+      const isViewWhole = await viewHas(String(position), () => viewsReached(tokens, position, withinMs))
+      const id = await idInView(digested)
+      if (id !== undefined || isViewWhole) return { state: 'unknown', id }
+    }
+    return refuse('auth_stale')
+  }
+
+  return async (state: Located['state'], key: string, digested: string): Promise<Located> => {
+    if (alone && state === 'unknown') return { state }
+    const id = state === 'evicted' ? await idInView(digested) : undefined
+    return id === undefined ? foundLater(key, digested) : { state, id }
+  }
 }
 
 /**
  * Index and view only locate the stream of a token; on first use that stream decides, so write access to a read model
  * grants nothing. Later lookups use a SHA-256 cache in memory, and the index, which follows the log, reports expiry and
- * reduced rights. The view is searched only for tokens that the index may have evicted.
+ * reduced rights. The view is searched only for tokens that the index may have evicted or not yet received. A token
+ * that neither may have received yet is refused with 503 `auth_stale`.
  */
-export const tokenVerifier = ({
-  index,
-  digest,
-  plausible,
-  log,
-  views,
-  now,
-  caughtUp,
-}: TokenVerifierOptions): TokenVerifier => {
+export const tokenVerifier = (options: TokenVerifierOptions): TokenVerifier => {
+  const { index, digest, plausible, log, now } = options
   const cache = tokenCache()
-
-  const idOf = async (held: FoundToken, secret: string, key: string, digested: string): Promise<string | undefined> => {
-    // For a token that was valid here and has ended, the stream decides; the view is not searched on each request.
-    const known = held.id ?? cache.get(hash('sha256', secret, 'binary'))?.entry.id
-    if (known !== undefined) return known
-    if (held.state === 'unknown' && (await caughtUp())) {
-      const { state, id } = index.find(key)
-      if (state !== 'evicted') return id
-    }
-    return idBy(views, 'digest', digested)
-  }
+  const locate = tokenLocator(options)
 
   /**
-   * The token according to the log, if valid now and, where a digest is given, of that digest. The index may already contain its end, or its reduced rights, before
-   * the stream read here shows it. An unreadable token is refused with 503 `event_unreadable`.
+   * The token according to the log, if valid now and, where a digest is given, of that digest. The index may already
+   * contain its end, or its reduced rights, before the stream read here shows it. An unreadable token is refused with
+   * 503 `event_unreadable`, one without a stream with `auth_stale`: only a node that is behind lacks the stream.
    */
   const fromLog = async (id: string, digested?: string) => {
-    const row = await rowNow(log, tokens, id)
+    const row = (await rowNow(log, tokens, id)) ?? refuse('auth_stale')
     const doc = readable(row)?.doc
     if (!doc || (digested ?? doc.digest) !== doc.digest) return undefined
     const key = index.keyOf(doc.digest)
@@ -102,7 +128,7 @@ export const tokenVerifier = ({
     const expiresAt = Math.min(usableUntil(doc), before.expiresAt ?? Number.POSITIVE_INFINITY)
     if (now().getTime() >= expiresAt) return undefined
     // A token that was evicted from the index is in use again.
-    index.remember(row!)
+    index.remember(row)
     const { method, namespace, policy } = doc
     const judged = method === 'token' ? ANY_POLICY : (policy ?? -1)
     const recorded = index.reachOf(doc)
@@ -117,8 +143,10 @@ export const tokenVerifier = ({
     // The end of a token is final, so its stream is not read.
     const held = index.find(key)
     if (held.state === 'ended') return { isOurs: true }
-    const id = await idOf(held, secret, key, digested)
-    if (id === undefined) return { isOurs: false }
+    // For a token that was valid here and has ended, the stream decides; the view is not searched on each request.
+    const known = held.id ?? cache.get(hash('sha256', secret, 'binary'))?.entry.id
+    const { state, id } = known === undefined ? await locate(held.state, key, digested) : { ...held, id: known }
+    if (id === undefined) return { isOurs: state === 'ended' }
     const found = await fromLog(id, digested)
     return { isOurs: true, ...(found && { entry: cache.put(hash('sha256', secret, 'binary'), found) }) }
   }

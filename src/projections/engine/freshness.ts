@@ -90,15 +90,12 @@ export const freshness = ({ clock, head: ask, seen, onStale, onFresh }: Freshnes
     /** Requests a proof now, within the time limit of one request. */
     prove,
     /**
-     * Resolves to true once memory holds all events that were in the log at the time of the call. Resolves to false if
-     * that takes longer than the given milliseconds, or if the log is unreachable.
+     * Position of the newest event, from a read that starts after the call. Undefined if the log does not return it
+     * within the given milliseconds, and at once while the instance is not fresh.
      */
-    caughtUp: async (withinMs: number): Promise<boolean> => {
-      const known = head().then(
-        (position) => seen(position, withinMs),
-        () => false,
-      )
-      return withTimeout(clock, withinMs, known, () => false)
+    newest: async (withinMs: number): Promise<bigint | undefined> => {
+      const none = () => undefined
+      return fresh() ? withTimeout(clock, withinMs, head().catch(none), none) : undefined
     },
     fresh,
     /** Milliseconds since the newest proof was requested. */

@@ -158,6 +158,7 @@ const endSession: Mount = (app, service) => {
     access: { credential: 'public' },
     writes: false,
     summary: 'Clear the session cookie; the token stays valid.',
+    errors: ['auth_stale'],
     answer: Nothing,
     run: async (call) => {
       const { request, reply } = call
