@@ -88,6 +88,16 @@ await t.test('two instances, one of which receives events late', { skip }, async
     )
   })
 
+  await t.test('a token is created for a namespace that only another instance has received', async (t) => {
+    held.hold()
+    t.equal((await a.request('POST', '/api/v1/namespaces', { key: 'new', name: 'New' })).status, 200)
+    const create = (namespaceKey: string) =>
+      walking([clockOfB], () => b.request('POST', '/auth/v1/method/token', { name: 'n', namespaceKey }))
+    t.equal((await create('new')).status, 200)
+    t.equal((await create('unknown')).status, 404)
+    held.release()
+  })
+
   await t.test('a new token is valid or cannot be judged while the view catches up first', async (t) => {
     const made = await madeElsewhere()
     views.release()

@@ -1,13 +1,20 @@
 import type { FastifyInstance } from 'fastify'
 import { meaningsOf } from '../../../access/meanings.ts'
+import { rowNow } from '../../../as-of/as-of.ts'
 import { IssuedToken, newToken } from '../../../contract/token.ts'
 import { refuse } from '../../../errors.ts'
+import { namespaces } from '../../../projections/namespaces.ts'
+import { readable } from '../../../projections/projection.ts'
 import { answerIssued, issueToken } from '../../auth/issue-token.ts'
 import { exceedsOwn, inFuture, namespacesAsked, placeAsked, staticToken } from '../../auth/requested-access.ts'
 import { contextOf, createsOnly } from '../../commands/command-context.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
 import type { Service } from '../../services/service.ts'
+
+/** True if the namespace exists according to the log. Memory may be behind another instance. */
+const hasNamespace = async ({ log }: Service, key: string): Promise<boolean> =>
+  readable(await rowNow(log, namespaces, key))?.doc !== undefined
 
 /** POST /auth/v1/method/token: a static token (api.md §5.4 A7). */
 export const authTokenRoutes = (app: FastifyInstance, service: Service): void => {
@@ -28,7 +35,8 @@ export const authTokenRoutes = (app: FastifyInstance, service: Service): void =>
       const context = contextOf(call, service)
       inFuture(call.body, now)
       for (const key of namespacesAsked(call.body))
-        if (!flagStore.namespace(key)) refuse('not_found', `namespace "${key}" not found`)
+        if (!flagStore.namespace(key) && !(await hasNamespace(service, key)))
+          refuse('not_found', `namespace "${key}" not found`)
       createsOnly(context)
 
       return answerIssued(service, await issueToken(service, staticToken(call.body, meanings), context), call.requestId)
