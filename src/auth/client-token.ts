@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, hash, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Method } from '../events/token.ts'
 
@@ -32,11 +32,11 @@ const base62 = (value: bigint, length: number): string => {
 const check = (text: string): string => base62(BigInt(crc32(text)), CHECK)
 
 /**
- * Creates a client token of 256 random bits: prefix, 43 base62 characters, and 6 of a CRC-32. The checksum detects
- * mistyped tokens without a lookup.
+ * Creates a client token of 256 bits, random unless given: prefix, 43 base62 characters, and 6 of a CRC-32. The
+ * checksum detects mistyped tokens without a lookup.
  */
-export const mint = (kind: TokenKind): string => {
-  const text = prefixes[kind] + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), BODY)
+export const mint = (kind: TokenKind, bits = randomBytes(32)): string => {
+  const text = prefixes[kind] + base62(BigInt(`0x${bits.toString('hex')}`), BODY)
   return text + check(text)
 }
 
@@ -74,11 +74,21 @@ export const fingerprinter = ({ kid, key }: Pepper) => {
 }
 export type Fingerprints = ReturnType<typeof fingerprinter>
 
-/** Digest and fingerprint of a secret, as the event of its issue records them. */
-export type SecretDigests = { readonly digest: string; readonly fingerprint: string }
-
-/** Returns the digests of a secret under the pepper. */
-export const secretDigester = (pepper: Pepper): ((secret: string) => SecretDigests) => {
+/** Secrets of tokens under the pepper: their digests, and those that are derived from the pepper. */
+export const tokenSecrets = (pepper: Pepper) => {
   const [digest, fingerprint] = [digester(pepper), fingerprinter(pepper)]
-  return (secret) => ({ digest: digest(secret), fingerprint: fingerprint.of(hash('sha256', secret, 'buffer')) })
+  return {
+    /** Digest and fingerprint of a secret, as the event of its issue records them. */
+    digests: (secret: string) => ({
+      digest: digest(secret),
+      fingerprint: fingerprint.of(hash('sha256', secret, 'buffer')),
+    }),
+    /**
+     * Secret of the token that a command issues: HKDF-SHA-256 of the pepper for this command. Each attempt on each
+     * instance derives the same secret. Without the pepper the command id reveals nothing about the secret.
+     */
+    ofCommand: (kind: TokenKind, commandId: string): string =>
+      mint(kind, Buffer.from(hkdfSync('sha256', pepper.key, '', `rollcall client token ${kind} ${commandId}`, 32))),
+  }
 }
+export type TokenSecrets = ReturnType<typeof tokenSecrets>

@@ -1,14 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { keyedQueue } from '../concurrency.ts'
 import type { SecretShown } from '../contract/error.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { Views } from '../projections/views.ts'
+import { KEPT_MS, storedAnswers } from './kept-answers.ts'
 import type { Cell } from './operations/metrics.ts'
 import type { Answer } from './wire/reply.ts'
 
 const TABLE = 'requests'
-const KEPT_MS = 24 * 3_600_000
 /**
  * Age in ms after which this instance takes over the request of a different instance, because that request can no
  * longer be running.
@@ -16,22 +15,13 @@ const KEPT_MS = 24 * 3_600_000
 const ABANDONED_MS = 30_000
 
 /**
- * Maximum bytes of a stored answer. If an answer is larger, a retry runs the request again under its command id, with
- * the same outcome.
- */
-const MOST_KEPT_BYTES = 16_384
-/** Maximum total bytes of stored answers for each owner in 24 hours. Answers beyond this maximum are not stored. */
-const OWNERS_BYTES = 64 * 1_048_576
-/** Maximum number of owners whose bytes are counted. */
-const OWNERS = 10_000
-
-/**
  * Stored state of a request under an idempotency key. The command id is chosen once, so the effect happens once,
- * whichever instance completes the request.
+ * whichever instance completes the request. It is removed with the stored answer: nobody can derive a secret from it
+ * any more.
  */
 type StoredResponse = {
   readonly fingerprint: string
-  readonly commandId: string
+  readonly commandId?: string
   readonly owner: string
   readonly since: number
   /** The request is complete, but its answer is not stored. */
@@ -62,6 +52,12 @@ export const alreadyShown = <T extends object>(
 /** Record of a running request under its idempotency key. `requestId` is the id of the current attempt. */
 export type Fingerprint = { readonly fingerprint: string; readonly requestId: string }
 type Work = (commandId: string) => Promise<Answer> | Answer
+/** A request that this attempt carries out; `isFirst`: no earlier attempt can have an effect. */
+type Reserved = {
+  readonly revision: number
+  readonly kept: StoredResponse & { readonly commandId: string }
+  readonly isFirst: boolean
+}
 type Options = {
   readonly views: Pick<Views, 'record' | 'swapRecord'>
   readonly now: () => Date
@@ -72,31 +68,7 @@ type Options = {
   readonly alone: boolean
 }
 
-/** Counts the bytes of stored answers per owner over 24 hours; returns false if the limit is reached. */
-const keptBytes = (now: () => Date) => {
-  const owners = new LRUCache<string, { readonly until: number; bytes: number }>({ max: OWNERS })
-  return (owner: string, bytes: number): boolean => {
-    const time = now().getTime()
-    const found = owners.get(owner)
-    const held = found && time < found.until ? found : { until: time + KEPT_MS, bytes: 0 }
-    if (held !== found) owners.set(owner, held)
-    if (held.bytes + bytes > OWNERS_BYTES) return false
-    held.bytes += bytes
-    return true
-  }
-}
-
-/**
- * Decides whether an answer is stored. An answer with a secret is always stored, because the secret cannot be generated
- * again.
- */
-const storedAnswers = (now: () => Date) => {
-  const take = keptBytes(now)
-  return (owner: string, text: string, secret: boolean): boolean => {
-    const bytes = Buffer.byteLength(text)
-    return secret || (bytes <= MOST_KEPT_BYTES && take(owner, bytes))
-  }
-}
+const inProgress = () => refuse('idempotency_in_progress', undefined, { headers: { 'retry-after': '1' } })
 
 /** The stored answer, as the answer to a repeated request. */
 const replayOf = ({ answer }: StoredResponse, requestId: string): Answer => {
@@ -110,19 +82,10 @@ const replayOf = ({ answer }: StoredResponse, requestId: string): Answer => {
   }
 }
 
-/**
- * Requests under an idempotency key: one effect and one answer for 24 hours, across instances and restarts (api.md §4).
- */
-export const idempotency = ({ views, now, instance, replays, alone }: Options) => {
+/** Returns a function that reserves a key, or returns the answer of the completed request that has it. */
+const reserver = ({ views, now, instance, replays, alone }: Options) => {
   const abandonedMs = alone ? 0 : ABANDONED_MS
-  const inTurn = keyedQueue()
-  const isKept = storedAnswers(now)
-
-  /** Reserves the key, or returns the answer of the completed request that has it. */
-  const reserve = async (
-    key: string,
-    { fingerprint, requestId }: Fingerprint,
-  ): Promise<{ readonly revision: number; readonly kept: StoredResponse } | Answer> => {
+  return async (key: string, { fingerprint, requestId }: Fingerprint): Promise<Reserved | Answer> => {
     for (;;) {
       const present = await views.record<StoredResponse>(TABLE, key)
       const time = now().getTime()
@@ -131,43 +94,65 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
         replays.value++
         return replayOf(present.value, requestId)
       }
-      if (present && present.value.owner !== instance && time - present.value.since < abandonedMs) {
-        return refuse('idempotency_in_progress', undefined, { headers: { 'retry-after': '1' } })
-      }
-      const kept: StoredResponse = {
+      if (present && present.value.owner !== instance && time - present.value.since < abandonedMs) return inProgress()
+      const kept = {
         fingerprint,
         commandId: present?.value.commandId ?? randomUUID(),
         owner: instance,
         since: time,
-        ...(present?.value.done && { done: true }),
+        ...(present?.value.done && { done: true as const }),
       }
       const revision = present?.revision ?? 0
-      if (await views.swapRecord(TABLE, key, revision, kept, time + KEPT_MS)) return { revision: revision + 1, kept }
+      if (await views.swapRecord(TABLE, key, revision, kept, time + KEPT_MS))
+        return { revision: revision + 1, kept, isFirst: present === undefined }
     }
+  }
+}
+
+/**
+ * Requests under an idempotency key: one effect and one answer for 24 hours, across instances and restarts (api.md §4).
+ */
+export const idempotency = (options: Options) => {
+  const { views, now, instance, replays } = options
+  const reserve = reserver(options)
+  const inTurn = keyedQueue()
+  const isKept = storedAnswers(now)
+
+  /** Revision of the record of a request while this instance carries it out; undefined if another took it over. */
+  const revisionOf = async (key: string): Promise<number | undefined> => {
+    const present = await views.record<StoredResponse>(TABLE, key)
+    return present?.value.owner === instance ? present.revision : undefined
   }
 
   const run = async (owner: string, key: string, asked: Fingerprint, work: Work): Promise<Answer> => {
     const reserved = await reserve(key, asked)
     if ('body' in reserved) return reserved
-    const { revision, kept } = reserved
+    const { revision, kept, isFirst } = reserved
+    const { commandId, ...answered } = kept
     try {
-      const answer = await work(kept.commandId)
+      const answer = await work(commandId)
       const { status = 200, body, headers = {}, etag } = answer
       const text = JSON.stringify(body)
       const secret = answer.secret !== undefined
       const saved = { status, text, headers, ...(etag === undefined ? {} : { etag }), secret }
-      const outcome = isKept(owner, text, secret) ? { answer: saved } : { since: 0, done: true as const }
-      await views.swapRecord(TABLE, key, revision, { ...kept, ...outcome }, kept.since + KEPT_MS)
+      const next = isKept(owner, text, secret)
+        ? { ...answered, answer: saved }
+        : { ...kept, since: 0, done: true as const }
+      const isRecorded = await views.swapRecord(TABLE, key, revision, next, kept.since + KEPT_MS)
+      // Only the attempt that recorded its answer gives the secret. A lost answer of the store is read back.
+      if (secret && !isRecorded && (await revisionOf(key)) !== revision + 1) inProgress()
       if (!kept.done) return answer
       replays.value++
       return { ...answer, headers: { ...headers, 'idempotency-replayed': 'true' } }
     } catch (error) {
       // After a client error the idempotency key can be used again. After an internal error the key keeps its command
-      // id, so that a retry cannot have a second effect.
-      const mistake = error instanceof Refusal && error.status < 500
-      await views
-        .swapRecord(TABLE, key, revision, { ...kept, since: 0 }, mistake ? 0 : kept.since + KEPT_MS)
-        .catch(() => false)
+      // id, so that a retry cannot have a second effect, even if the first attempt takes effect late.
+      const isFree = isFirst && error instanceof Refusal && error.status < 500
+      const release = async () => {
+        const present = (await revisionOf(key)) ?? revision
+        await views.swapRecord(TABLE, key, present, { ...kept, since: 0 }, isFree ? 0 : kept.since + KEPT_MS)
+      }
+      await release().catch(() => undefined)
       throw error
     }
   }

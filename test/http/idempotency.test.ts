@@ -204,3 +204,85 @@ await t.test('space that becomes free after a day is used again', async (t) => {
   }
   t.ok(sizes[2]! < 1.3 * sizes[0]!, `${sizes.join(', ')} bytes`)
 })
+
+/** In-memory records; `fault` of a write with an answer is thrown, or `lost` after it was written. */
+const faulty = () => {
+  const records = new Map<string, { revision: number; value: object }>()
+  const faults: ('refused' | 'lost' | 'written twice')[] = []
+  const views = {
+    record: async (_table: string, key: string) => records.get(key),
+    swapRecord: async (_table: string, key: string, expected: number, value: object, until: number) => {
+      const fault = 'answer' in value ? faults.shift() : undefined
+      if (fault === 'refused') return refuse('backend_unavailable')
+      if ((records.get(key)?.revision ?? 0) !== expected) return false
+      if (until === 0) records.delete(key)
+      else records.set(key, { revision: expected + 1, value })
+      if (fault === 'lost') return refuse('backend_unavailable')
+      return fault !== 'written twice'
+    },
+  } as unknown as Parameters<typeof idempotency>[0]['views']
+  const clock = virtualClock()
+  const instance = (name: string) =>
+    idempotency({ views, now: clock.now, instance: name, replays: { value: 0 }, alone: false })
+  return {
+    one: instance('one'),
+    two: instance('two'),
+    faults,
+    clock,
+    text: () => JSON.stringify([...records.values()]),
+  }
+}
+/** Issues a token whose secret follows from the command id. */
+const issue = (commandId: string) => ({ body: { id: 'x' }, secret: { clientToken: `secret of ${commandId}` } })
+const shown = { details: [{ value: { reason: 'secret_already_shown' } }] }
+
+for (const fault of ['refused', 'lost'] as const)
+  await t.test(`a secret whose answer was not recorded (${fault}) is given to the repeated request`, async (t) => {
+    const { one, two, faults, text } = faulty()
+    faults.push(fault)
+    const given: string[] = []
+    const work = (commandId: string) => (given.push(commandId), issue(commandId))
+    await t.rejects(one.once('me', 'key', asked, work), refused('backend_unavailable'))
+    t.match(await two.once('me', 'key', asked, work), { secret: { clientToken: `secret of ${given[0]}` } })
+    t.equal(given[1], given[0])
+    for (const { once } of [one, two]) {
+      const replayed = await once('me', 'key', asked, work)
+      t.match(replayed.body, shown)
+      t.notOk('secret' in replayed)
+    }
+    t.equal(given.length, 2)
+    t.notMatch(text(), given[0]!, 'no secret can be derived from the record of a given answer')
+  })
+
+await t.test('a secret is given if only the confirmation of its record was lost', async (t) => {
+  const { one, faults } = faulty()
+  faults.push('written twice')
+  t.match(await one.once('me', 'key', asked, issue), { secret: {} })
+  t.match((await one.once('me', 'key', asked, issue)).body, shown)
+})
+
+await t.test('of two instances that carry out one request only the one with the record gives the secret', async (t) => {
+  const { one, two, clock } = faulty()
+  let finish: (() => void) | undefined
+  const slow = one.once('me', 'key', asked, async (commandId) => {
+    await new Promise<void>((done) => (finish = done))
+    return issue(commandId)
+  })
+  const outcome = t.rejects(slow, refused('idempotency_in_progress'))
+  await eventually(() => finish !== undefined, 'the first attempt')
+  await clock.advance(30_000)
+  t.match(await two.once('me', 'key', asked, issue), { secret: {} })
+  finish!()
+  await outcome
+  t.match((await one.once('me', 'key', asked, issue)).body, shown, 'and the record of the other stays')
+})
+
+await t.test('a client error does not free an idempotency key whose earlier attempt may succeed', async (t) => {
+  const { one, two } = faulty()
+  const given: string[] = []
+  const failing = (reason: Reason) => (commandId: string) => (given.push(commandId), refuse(reason))
+  await t.rejects(one.once('me', 'key', asked, failing('backend_unavailable')), refused('backend_unavailable'))
+  await t.rejects(two.once('me', 'key', asked, failing('quota_exceeded')), refused('quota_exceeded'))
+  await two.once('me', 'key', asked, (commandId) => (given.push(commandId), issue(commandId)))
+  t.strictSame(new Set(given).size, 1)
+})

@@ -1,5 +1,5 @@
 import { WAIT_MS } from '../../as-of/view-behind.ts'
-import { digester, fingerprinter, plausible, secretDigester } from '../../auth/client-token.ts'
+import { digester, fingerprinter, plausible, tokenSecrets } from '../../auth/client-token.ts'
 import { accessPolicy } from '../../config/checks/access-rules.ts'
 import type { Config } from '../../config/load.ts'
 import { formerTokens } from '../../http/auth/former-tokens.ts'
@@ -60,7 +60,7 @@ export const authServicesOf = async (config: Config, core: Core, { policy }: Pic
       access: accessPolicy(config),
       number: policy.number,
     }),
-    digests: secretDigester(pepper),
+    secrets: tokenSecrets(pepper),
     fingerprints: fingerprinter(pepper),
     logins,
     logouts: logoutServicesOf(core, logins.pseudonyms),

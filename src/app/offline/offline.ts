@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { meaningsOf } from '../../access/meanings.ts'
-import { secretDigester } from '../../auth/client-token.ts'
+import { tokenSecrets } from '../../auth/client-token.ts'
 import type { Services } from '../../cli/services.ts'
 import { systemClock } from '../../clock.ts'
 import { type Context, enveloper } from '../../commands/envelope.ts'
@@ -58,7 +58,7 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
       rowOf([
         [tokens as unknown as AnyProjection, await foldRow({ log, clock: systemClock }, tokens, stored, undefined)],
       ])
-    const issuer = { execute, applied, digests: secretDigester(pepper), now }
+    const issuer = { execute, applied, secrets: tokenSecrets(pepper), now }
     const { clientToken, doc } = await issueToken(
       issuer,
       staticToken(asked, meaningsOf(policy.roles)),

@@ -1,4 +1,4 @@
-import type { Fingerprints, SecretDigests } from '../../auth/client-token.ts'
+import type { Fingerprints, TokenSecrets } from '../../auth/client-token.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { TokenEntry, TokenStanding } from '../../projections/token-memory/token-index.ts'
 import type { KnownCaller } from '../auth/callers.ts'
@@ -50,7 +50,7 @@ export type AuthServices = {
   readonly tokenStanding: (id: string) => TokenStanding | undefined
   /** The holder of a token, as a text that all tokens of one holder share. */
   readonly holderOf: (tokenId: string) => Promise<string>
-  readonly digests: (secret: string) => SecretDigests
+  readonly secrets: TokenSecrets
   readonly fingerprints: Fingerprints
   /**
    * Number of the access configuration under which this instance issues tokens: a revision of `access-main`. `number`
