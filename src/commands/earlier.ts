@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import { refuse } from '../errors.ts'
 import { timeSlicer } from '../event-loop.ts'
 import type { AnyEvent } from '../events/define.ts'
@@ -8,6 +9,9 @@ import { type Fold, stepStored, type streamFolds, unwritten, whole } from './str
 
 /** Maximum number of passes over a stream that other processes write to at the same time. */
 const TRIES = 12
+/** Pause in ms until the next read of appended events that the log does not show yet. */
+const SHOWN_MS = 200
+const COMPARED = ['revision', 'position', 'id', 'type', 'time', 'data', 'meta'] as const
 
 type Payloads = Readonly<Record<string, object>>
 
@@ -26,7 +30,7 @@ export type Outcome<S, E> = {
 }
 
 /** Reconstructs the outcome of a command from its first event at revision `first`. */
-const repeated = async <S, C extends Payloads, E extends AnyEvent>(
+export const repeated = async <S, C extends Payloads, E extends AnyEvent>(
   log: Pick<EventLog, 'read'>,
   decider: Decider<S, C, E>,
   stream: string,
@@ -82,4 +86,24 @@ export const earlier = async <S, C extends Payloads, E extends AnyEvent>(
     // Another process appended between the two reads.
   }
   return refuse('write_conflict')
+}
+
+/**
+ * Returns true if the log has exactly these appended events, false if it has other data under their ids. A leader that
+ * was replaced may not show the events yet; then the read is repeated, and refused with `backend_unavailable` at last.
+ */
+export const isStored = async (
+  log: Pick<EventLog, 'read'>,
+  { sleep }: Pick<Clock, 'sleep'>,
+  events: readonly Stored[],
+): Promise<boolean> => {
+  const { stream, revision } = events[0]!
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const found: Stored[] = []
+    for await (const page of log.read(stream, revision, events.length)) found.push(...page)
+    if (found.length === events.length)
+      return found.every((event, n) => COMPARED.every((field) => event[field] === events[n]![field]))
+    await sleep(SHOWN_MS)
+  }
+  return refuse('backend_unavailable')
 }

@@ -4,7 +4,7 @@ import { isRefusal, type Refusal, refuse } from '../errors.ts'
 import { type AnyEvent, FIRST_FORMAT } from '../events/define.ts'
 import type { Appended, EventLog, NewEvent, Stored } from '../events/log.ts'
 import { type Decider, type PlanOptions, planner } from './decider.ts'
-import { earlier, type Outcome } from './earlier.ts'
+import { earlier, isStored, type Outcome, repeated } from './earlier.ts'
 import type { Context, enveloper } from './envelope.ts'
 import { type Fold, stepped, streamFolds, whole } from './stream-folds.ts'
 
@@ -107,6 +107,7 @@ const rehearser =
  * different process has written to the stream in between, the command is decided again, at most 12 times, and then
  * refused with `write_conflict`. A caller that already has the state passes it as `known`. With `known`, the stream is
  * read only after a conflict, or if the command has an id, because a command with an id may have been executed before.
+ * The outcome of a command with an id is that of the events in the log, also if an earlier attempt appended them late.
  */
 export const executor = (
   log: EventLog,
@@ -146,9 +147,11 @@ export const executor = (
       const appended = await log.append(stream, written, fold.at).catch(lost)
       if (appended === undefined) return undefined
       const stored = storedAs(stream, written, appended)
+      // An earlier attempt of the command may have appended events with the same ids and different data.
+      if (commandId !== undefined && !(await isStored(log, clock, stored)))
+        return repeated(log, decider, stream, commandId, stored[0]!.revision)
       const after = stepped(decider, fold, state, decided, appended.revision)
-      // With a command id, another instance may have appended the same command first, with different data.
-      if (commandId === undefined) folds.keepNext(stream, after, stored)
+      folds.keepNext(stream, after, stored)
       return { ...outcome, state: after.state, revision: after.changes, stored }
     }
 

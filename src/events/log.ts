@@ -35,8 +35,9 @@ export type Appended = {
  */
 export type EventLog = {
   /**
-   * Appends to one stream, all or nothing. Idempotent by the id of the first event: if these events already follow
-   * `expected`, it returns the first result and writes nothing.
+   * Appends to one stream, all or nothing. Idempotent by ids alone: if events with these ids already follow `expected`,
+   * it returns the first result and writes nothing, even if their data differ. A caller that repeats an id with other
+   * data reads the stored events. After `backend_unavailable` the events may still be appended later.
    */
   readonly append: (stream: string, events: readonly NewEvent[], expected: Expected) => Promise<Appended>
   /**

@@ -4,7 +4,9 @@ import t from 'tap'
 import { collect, happened, refused } from '../contracts/log.ts'
 import type { Faults } from '../stand-ins/eventstoredb/server.ts'
 import { failure } from '../stand-ins/eventstoredb/wire.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
+import { walking } from '../walking-clock.ts'
 import { following, fresh, ids, open, threeNodes } from './eventstoredb-nodes.ts'
 
 void t.test('the event log follows a change of leader, even if nodes name the old leader', async (t) => {
@@ -182,6 +184,20 @@ void t.test('after a leader was cut off, its pending appends get the result of t
   const winner = raced.findIndex(({ status }) => status === 'fulfilled')
   t.same(ids(await collect(one.log.read(free, 1n))), [mine[2 + winner]!.id])
   t.ok((await one.log.head()) > positions[0]!)
+})
+
+void t.test('an undecided append that is stored late answers an append of the same ids with other data', async (t) => {
+  const { a } = await threeNodes(t)
+  const clock = virtualClock()
+  const { log } = await open(t, `esdb://127.0.0.1:${a.port}?tls=false`, { clock })
+  const stream = fresh()
+  const event = happened(1)
+  a.loseQuorum(true)
+  await walking([clock], () => refused(t, log.append(stream, [event], 'none'), 'backend_unavailable'))
+  t.same(await collect(log.read(stream)), [], 'no read shows it')
+  a.loseQuorum(false)
+  const { revision, positions } = await log.append(stream, [happened(2, event.id)], 'none')
+  t.same(await collect(log.read(stream)), [{ ...event, stream, revision, position: positions[0] }], 'the first data')
 })
 
 /** A separate process that appends, follows, closes while calls may be pending, and must end by itself. */

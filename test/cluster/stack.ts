@@ -16,6 +16,10 @@ export type Controls = {
     readonly restore: (copy?: readonly Recorded[]) => Promise<void>
     /** While true, it accepts calls without answering. */
     readonly hang: (hangs: boolean) => void
+    /** While true, appends are undecided: accepted, but neither acknowledged nor shown. Then they are in the log. */
+    readonly loseQuorum: (lost: boolean) => void
+    /** Number of appends that the server has received. */
+    readonly appends: () => number
     /** Runs `work` before the next append to a matching stream. */
     readonly overtake: (name: RegExp, work: () => Promise<unknown>) => void
   }
@@ -52,6 +56,8 @@ const startEvents = async (t: Owner, ahead: number | undefined) => {
       for (const release of held) release()
       held = []
     },
+    loseQuorum: (lost) => events.loseQuorum(lost),
+    appends: () => events.counts.append,
     overtake: (name, work) => {
       events.faults.before = async (call, stream) => {
         if (call !== 'append' || !name.test(stream)) return

@@ -6,6 +6,7 @@ import { usesOf } from '../../src/commands/flag/state.ts'
 import { namespace } from '../../src/commands/namespace.ts'
 import { type Reservations, reservations } from '../../src/commands/reservations.ts'
 import { segment } from '../../src/commands/segment.ts'
+import { FORMAT } from '../../src/events/catalog.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import type { Sealer } from '../../src/events/personal.ts'
 import { memoryLog } from '../memory-log.ts'
@@ -17,7 +18,10 @@ const open: Sealer = { seal: async (_, text) => text, open: async (text) => ({ t
 /** Write side of one instance on a log, with its own clock and ids. */
 export const instance = (log: EventLog, name = 'one', now: () => Date = () => new Date('2026-01-01T00:00:00.000Z')) => {
   let minted = 0
-  const { execute, foldOf } = executor(log, enveloper(open, name, now), { clock: { sleep: async () => undefined } })
+  const { execute, foldOf } = executor(log, enveloper(open, name, now), {
+    clock: { sleep: async () => undefined },
+    format: FORMAT,
+  })
   return { execute, reservations: reservations(execute, foldOf, () => `${name}-reservation-${++minted}`, now) }
 }
 

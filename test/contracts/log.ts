@@ -186,6 +186,35 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
+  void t.test('repeating an append with other data returns the first answer and keeps the first data', (t) =>
+    withLog(t, async (log) => {
+      const stream = fresh()
+      const events = [happened(1), happened(2)]
+      const first = await log.append(stream, events, 'none')
+      const other = events.map(({ id }, n) => ({ ...happened(n + 8, id), type: 'Other', meta: '{"schema":2}' }))
+      const stored = await collect(log.read(stream))
+      for (const repeated of [other, other.slice(0, 1)]) {
+        const { revision, positions } = await log.append(stream, repeated, 'none')
+        t.same([revision, positions], [BigInt(repeated.length - 1), first.positions.slice(0, repeated.length)])
+      }
+      t.same(await collect(log.read(stream)), stored)
+      t.same(numbers(stored), [1, 2])
+    }),
+  )
+
+  void t.test('a read returns at most as many events as requested', (t) =>
+    withLog(t, async (log) => {
+      const stream = fresh()
+      await log.append(
+        stream,
+        [1, 2, 3, 4].map((n) => happened(n)),
+        'none',
+      )
+      t.same(numbers(await collect(log.read(stream, 1n, 2))), [2, 3])
+      t.same(numbers(await collect(log.read(stream, 3n, 2))), [4])
+    }),
+  )
+
   void t.test('concurrent repeats of an append have one effect and one answer', (t) =>
     withLog(t, async (log) => {
       const stream = fresh()

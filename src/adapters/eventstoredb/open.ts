@@ -120,7 +120,7 @@ export const openEventStore = async (
         throw new Error(`the name of stream ${stream} does not begin with a known category of streams`)
       return whenOpen(append).append(prefix + stream, events, expected)
     },
-    read: (stream, from) => pages(read.read(prefix + stream, from)),
+    read: (stream, from, most) => pages(read.read(prefix + stream, from, most)),
     readAll: (after, to) => pages(read.readAll(after, to)),
     follow: (after, signal) => pages(follow(after, AbortSignal.any([signal, closing.signal]))),
     at: async (position) => short(await whenOpen(read).at(position)),

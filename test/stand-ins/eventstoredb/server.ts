@@ -246,6 +246,11 @@ export const startEventStore = async ({
     },
     /** Partitions the leader from the other nodes, or ends the partition. */
     cutOff: (lost: boolean): void => void (alone = lost ? cutOff(store) : undefined),
+    /** The leader loses its followers, or gets them back and replicates the appends that it has accepted. */
+    loseQuorum: (lost: boolean): void => {
+      if (!lost) alone?.commit()
+      alone = lost ? cutOff(store) : undefined
+    },
     /** Drops every live subscriber as too slow. */
     drop: (): void => {
       for (const drop of followers.drops) drop(tooSlow())
