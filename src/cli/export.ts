@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import type { Flag } from '../contract/flags/flag.ts'
 import type { Rollout } from '../contract/flags/rollout.ts'
@@ -10,10 +9,11 @@ import { type Client, segment } from './client/client.ts'
 import { all } from './client/lists.ts'
 import { jsonText, type Tree, yamlText } from './document/text.ts'
 import { type Contents, documentTree } from './document/tree.ts'
-import { clientOf, type TargetOptions, withMoment, withTarget } from './options.ts'
+import { clientOf, names, type TargetOptions, withMoment, withTarget } from './options.ts'
 import type { CommandServices } from './services.ts'
 import { progressBar } from './terminal/progress.ts'
 import { printForeign } from './terminal/terminal.ts'
+import { writeWhole } from './whole-file.ts'
 
 type ExportOptions = TargetOptions & {
   readonly output?: string
@@ -103,11 +103,7 @@ const exported = async (options: ExportOptions, given: CommandServices): Promise
   }
   const text = texts[format]()
   if (output === '-') return printForeign(terminal, text)
-  try {
-    writeFileSync(output, text)
-  } catch (error) {
-    fail('failed', `${output} cannot be written (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`)
-  }
+  await writeWhole(output, text)
   if (!quiet)
     terminal.info(`Exported ${trees.length === 1 ? '1 namespace' : `${trees.length} namespaces`} to ${output}.`)
 }
@@ -127,9 +123,7 @@ export const addExport = (program: Command, given: CommandServices): void => {
         'format of the document: yaml or json (default: by the file name, else yaml)',
       ).choices(['yaml', 'json']),
     )
-    .option('-n, --namespaces <keys>', 'comma-separated namespaces (default: default)', (text) =>
-      text.split(',').filter((key) => key !== ''),
-    )
+    .option('-n, --namespaces <keys>', 'comma-separated namespaces (default: default)', names)
     .option('--all-namespaces', 'every namespace')
     .option('--sort-by-key', 'sort flags, segments and variants by key instead of by time of creation')
     .option('--no-progress', 'no progress bar')

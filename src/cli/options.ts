@@ -25,6 +25,24 @@ export const several = (text: string, before: readonly string[] = []): readonly 
   return [...before, text]
 }
 
+/** Reads a comma-separated list of names; refuses a list without a name, such as that of an unset variable. */
+export const names = (text: string): readonly string[] => {
+  const found = text.split(',').map((name) => name.trim())
+  if (found.includes('')) throw new InvalidArgumentError('Expected names, separated by commas.')
+  return found
+}
+
+/** Options whose empty value has a meaning: the empty entity id, no description, no file. */
+const MAY_BE_EMPTY: readonly string[] = ['entity', 'description', 'config']
+/** Refuses an empty value of an option of the command line, because most options without a value mean everything. */
+export const insistOnValues = (command: Command): void => {
+  for (const option of command.options) {
+    const name = option.attributeName()
+    if (command.getOptionValueSource(name) !== 'cli' || command.getOptionValue(name) !== '') continue
+    if (!MAY_BE_EMPTY.includes(name)) fail('usage', `The value of ${option.long} is empty.`)
+  }
+}
+
 /** Collects `key=value` pairs from a repeatable option. */
 export const pair = (text: string, pairs: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => {
   const sign = text.indexOf('=')

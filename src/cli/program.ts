@@ -4,6 +4,7 @@ import { messageOf, Refusal } from '../errors.ts'
 import { EXIT, isFailure } from '../failure.ts'
 import { version } from '../version.ts'
 import { historyHelp } from './history-help.ts'
+import { insistOnValues } from './options.ts'
 import type { Around, CommandServices } from './services.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
@@ -58,6 +59,7 @@ const program = async (word: string | undefined, given: CommandServices): Promis
     .version(version, '-V, --version')
     .exitOverride()
     .configureOutput(outputOf(given.terminal))
+    .hook('preAction', (_, command) => insistOnValues(command))
     .showSuggestionAfterError()
     .showHelpAfterError('(see --help)')
     .addHelpText(

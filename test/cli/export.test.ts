@@ -159,6 +159,17 @@ segments:
     t.equal((await inside({ url: 'http://127.0.0.1:1', token: 'x' }, 'export')).exit, 7)
   })
 
+  await t.test('an export of no namespace is refused, and the file keeps its content', async (t) => {
+    const out = file('kept', 'yml')
+    for (const list of ['', ',', ' ', 'shop,', 'shop,,default']) {
+      const { exit, err } = await inside(service, 'export', '-n', list, '-o', out)
+      t.match([exit, err], [2, /Expected names, separated by commas/], JSON.stringify(list))
+      t.equal((await inside(service, 'export', '-n', list)).exit, 2)
+    }
+    t.equal(readFileSync(out, 'utf8'), 'kept')
+    t.equal(await exported(service, '-n', ' shop , default'), await exported(service, '-n', 'shop,default'))
+  })
+
   await t.test('an export without a file writes only the document to standard output', async (t) => {
     const { exit, out, err } = await rollcall(['export', '--address', service.url], { ROLLCALL_TOKEN: service.token })
     t.strictSame(

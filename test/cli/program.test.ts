@@ -418,6 +418,28 @@ await t.test('option --field finds a field by its path, also if names contain do
   t.equal(at(value, 'a.b'), undefined)
 })
 
+await t.test('an empty value of an option or a filter is refused, because it would mean everything', async (t) => {
+  const empty: readonly (readonly [args: string, why: RegExp])[] = [
+    ['access flag.update -n', /The value of --namespace is empty/],
+    ['token list --issued-by', /The value of --issued-by is empty/],
+    ['token create ci --namespace', /The value of --namespace is empty/],
+    ['events export - --after-index', /The value of --after-index is empty/],
+    ['events list --type', /Expected at least one value/],
+    ['events tail --where', /Expected at least one value/],
+  ]
+  for (const [args, why] of empty) {
+    const ran = await rollcall([...args.split(' '), ''], { ROLLCALL_ADDRESS: 'http://127.0.0.1:1' })
+    t.match(ran, { exit: 2, out: '', err: why }, args)
+  }
+  for (const [option, text] of [
+    ['--type', ' ,'],
+    ['--where', 'type:'],
+  ] as const)
+    t.match(await rollcall(['events', 'list', option, text]), { exit: 2, err: /Expected at least one value/ })
+  const written = await rollcall(['token', 'create', 'ci', '--description', '', '--dry-run'])
+  t.equal(written.exit, 0, written.err)
+})
+
 await t.test('projections shows and rebuilds read models on the data of a stopped service', async (t) => {
   // This test requires a data directory, whatever storage the suites use.
   const embedded = { 'storage.type': 'embedded' }

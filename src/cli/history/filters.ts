@@ -31,17 +31,23 @@ const PARAMETERS: ReadonlyMap<string, string> = new Map(
 
 const camel = (option: string): string => option.replace(/-[a-z]/g, (part) => part[1]!.toUpperCase())
 
+/** Values of a filter; without a value it would be no filter. */
+const valuesOf = (text: string): string => {
+  if (!/[^\s,]/.test(text)) throw new InvalidArgumentError('Expected at least one value.')
+  return text
+}
+
 /** Parses `--where 'type:Token* outcome:denied'`. A value ends at a space. */
 const whereOf = (text: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    text
+    valuesOf(text)
+      .trim()
       .split(/\s+/)
-      .filter((part) => part !== '')
       .map((part) => {
         const colon = part.indexOf(':')
         const parameter = PARAMETERS.get(part.slice(0, Math.max(0, colon)))
         if (parameter === undefined) throw new InvalidArgumentError(`Expected filter:value, got "${part}".`)
-        return [parameter, part.slice(colon + 1)]
+        return [parameter, valuesOf(part.slice(colon + 1))]
       }),
   )
 
@@ -64,7 +70,7 @@ export type FilterOptions = { readonly where?: Readonly<Record<string, string>> 
 
 /** Adds the options that filter events. */
 export const withFilters = (command: Command): Command => {
-  for (const [option, , meaning] of FILTERS) command.option(`--${option} <values>`, meaning)
+  for (const [option, , meaning] of FILTERS) command.option(`--${option} <values>`, meaning, valuesOf)
   return command.option('--where <filters>', "all filters in one text, such as 'type:Token* outcome:denied'", whereOf)
 }
 

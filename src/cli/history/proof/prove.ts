@@ -4,7 +4,7 @@ import { readNdjson } from '../../../history/export/ndjson-lines.ts'
 import { type VerifiedProof, verifyProof, type Withheld } from '../../../ledger/proof/proof-text.ts'
 import type { Client } from '../../client/client.ts'
 import { keysOfService, LEDGER } from '../../ledger/ledger-client.ts'
-import { clientOf, type TargetOptions, wholeNumber, withTarget } from '../../options.ts'
+import { clientOf, names, type TargetOptions, wholeNumber, withTarget } from '../../options.ts'
 import type { CommandServices } from '../../services.ts'
 import { printForeign } from '../../terminal/terminal.ts'
 import { writeWhole } from '../../whole-file.ts'
@@ -21,9 +21,9 @@ type ProveOptions = TargetOptions & {
 }
 
 const withheldIn = (text: string, before: readonly Withheld[] = []): readonly Withheld[] => {
-  const names = text.split(',')
-  const known = TEXTS.filter((name) => names.includes(name))
-  if (known.length !== new Set(names).size) throw new InvalidArgumentError('Allowed choices are data, meta.')
+  const given = names(text)
+  const known = TEXTS.filter((name) => given.includes(name))
+  if (known.length !== new Set(given).size) throw new InvalidArgumentError('Allowed choices are data, meta.')
   return [...before, ...known]
 }
 
