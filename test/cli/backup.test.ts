@@ -100,7 +100,7 @@ await t.test('a backup during writes and seals has every event and checkpoint fr
   t.equal((await stat(backup)).mode & 0o777, 0o700)
 
   const checkpoint = join(service.directory, 'served')
-  await writeFile(checkpoint, last.text)
+  await writeFile(checkpoint, last.text.replaceAll('\n', '\r\n'))
   const into = join(service.directory, 'restored')
   const ran = await rollcall(['restore', backup, '--into', into, '--checkpoint', checkpoint])
   t.match(ran, { exit: 0, err: /goes on: \d+ events are sealed.*\n.*\n?[^]*revoke them again[^]*erase these people/ })

@@ -55,7 +55,9 @@ await t.test('the ledger is resumed, rebuilt and restarted on the command line',
   t.match(await ledger('resume', '--checkpoint', join(data, 'none'), '--yes'), { exit: 4 })
   await writeFile(file, text.replace(/^(.*\n)\d+/, '$199'))
   t.match(await ledger('resume', '--checkpoint', file, '--yes'), { exit: 3, err: /wrong signature/ })
-  await writeFile(file, text)
+  await writeFile(file, text.slice(0, -4))
+  t.match(await ledger('resume', '--checkpoint', file, '--yes'), { exit: 2, err: /is not a checkpoint/ })
+  await writeFile(file, `\ufeff${text.replaceAll('\n', '\r\n')}\r\n`)
   t.match(await ledger('resume', '--checkpoint', file, '--yes'), { exit: 0, err: /of \d+ events/ })
   t.equal((await status()).state, 'ok')
 

@@ -31,6 +31,17 @@ const withService = async (t: Parameters<typeof startService>[0]) => {
 const createFlag = (service: Started, key: string) =>
   service.request('POST', FLAGS, { key, name: key, type: 'BOOLEAN_FLAG_TYPE' })
 
+/** Changes that mail and editors make to a text. */
+const mailed: Readonly<Record<string, (text: string) => string>> = {
+  'carriage returns': (text) => text.replaceAll('\n', '\r\n'),
+  'a BOM': (text) => `\ufeff${text}`,
+  'no last line end': (text) => text.slice(0, -1),
+  'two last line ends': (text) => `${text}\n`,
+  'blanks at the ends of lines': (text) => text.replaceAll('\n', ' \t\n'),
+  'a quotation': (text) => text.replace(/^(?=.)/gm, '> ').replace(/^$/gm, '>'),
+  'a quotation in a quotation': (text) => text.replace(/^/gm, '>> ').replaceAll('\n', '\r\n'),
+}
+
 /** The command without a service and without an environment. */
 const verified = (input: string, ...args: readonly string[]) => rollcall(['verify-proof', ...args], {}, input)
 
@@ -61,15 +72,19 @@ await t.test('a proof of an event is verified without the service, and each chan
     [4, 'cannot be read', '', file('none'), '--vkey', vkey],
     [3, 'no signature of the verifier key', text, '-', '--vkey', other],
     [3, 'of another ledger', text, '-', '--vkey', vkeyOf(signerWith(9).key)],
-    [3, 'not a proof of an event', text.slice(0, 100), '-', '--vkey', vkey],
+    [2, 'not a proof of an event', text.slice(0, 100), '-', '--vkey', vkey],
     [3, 'wrong signature', text.replace(`\n${size}\n`, `\n${Number(size) + 1}\n`), '-', '--vkey', vkey],
     [3, 'not in the tree', text.replace('index 0', 'index 1'), '-', '--vkey', vkey],
-    [3, 'damaged checkpoint', text.slice(0, -1), '-', '--vkey', vkey],
+    [2, 'damaged checkpoint', text.slice(0, -4), '-', '--vkey', vkey],
   ] as const
   for (const [exit, words, input, ...args] of cases) {
     const ran = await verified(input, ...args)
     t.match(ran, { exit, out: '' }, words)
     t.match(ran.err, words)
+  }
+  for (const [way, through] of Object.entries(mailed)) {
+    const ran = await verified(through(text), '-', '--vkey', vkey)
+    t.match(ran, { exit: 0 }, `${way}: ${ran.err}`)
   }
   t.equal((await run('prove', '#999999')).exit, 4)
   t.match(await run('prove', '@0', '--size', '99999'), { exit: 4, err: /keeps no checkpoint of size 99999/ })
@@ -98,19 +113,15 @@ await t.test('a withheld text is reported, and a long text stands in a file of i
   const whole = await verified('', proof, '--vkey', vkey, '--event', event, '-o', 'json')
   t.match(JSON.parse(whole.out), { withheld: [], data: /ä{30000}/ })
   const line = readFileSync(event, 'utf8')
-  const refuse = async (changed: string, words: RegExp) => {
+  const refuse = async (changed: string, words: RegExp, exit = 3) => {
     writeFileSync(event, changed)
-    t.match(
-      await verified('', proof, '--vkey', vkey, '--event', event),
-      { exit: 3, out: '', err: words },
-      String(words),
-    )
+    t.match(await verified('', proof, '--vkey', vkey, '--event', event), { exit, out: '', err: words }, String(words))
   }
   await refuse(line.replace('ää', 'äö'), /has data that are not those/)
   await refuse(line.replace('"actor"', '"aktor"'), /has meta that are not those/)
   await refuse(line.replace('"revision":1', '"revision":2'), /its revision differs/)
   await refuse(line.replace(/"index":\d+/, '"index":0'), /its index differs/)
-  await refuse('{}', /is not the line of an event/)
+  await refuse('{}', /is not the line of an event/, 2)
 
   t.match(await run(...last, '--withhold', 'meta', '-o', proof), { exit: 0 })
   const withheld = readFileSync(event, 'utf8')
@@ -124,6 +135,53 @@ await t.test('a withheld text is reported, and a long text stands in a file of i
   const stored = readEventFile(line)!
   const dataless = readEventFile(line.replace(/,"data":.*,"meta":/, ',"meta":'))
   t.strictSame([dataless?.data, dataless?.meta], [undefined, stored.meta])
+})
+
+await t.test('files that went through mail are read, and a file that is none is no sign of a change', async (t) => {
+  const { service, run, file, vkey } = await withService(t)
+  await createFlag(service, 'f')
+  const [kept, exported] = [file('kept'), file('out')]
+  t.match(await run('checkpoint', '--seal', '--save', kept, '--with-hashes'), { exit: 0 })
+  t.match(await run('events', 'export', exported), { exit: 0 })
+  const [text, hashes] = [readFileSync(kept, 'utf8'), readFileSync(`${kept}.hashes`, 'utf8')]
+  const written = (content: string) => {
+    writeFileSync(file('mail'), content)
+    return file('mail')
+  }
+  const uses = (path: string): readonly (readonly string[])[] => [
+    ['checkpoint', '--compare', path],
+    ['events', 'verify', exported, '--checkpoint', path],
+    ['events', 'export', file(`out-${++exports}`), '--against', path],
+  ]
+  let exports = 0
+  for (const [way, through] of Object.entries(mailed)) {
+    for (const args of uses(written(through(text)))) {
+      const { exit, err } = await run(...args)
+      t.equal(exit, 0, `${way}: ${args[0]} ${err}`)
+    }
+    const key = await run('checkpoint', '--vkey', written(through(`${vkey}\n`)))
+    t.equal(key.exit, 0, `${way}: ${key.err}`)
+    const listed = await run('events', 'verify', exported, '--hashes', written(through(hashes)))
+    t.equal(listed.exit, 0, `${way}: ${listed.err}`)
+    writeFileSync(`${kept}.hashes`, through(hashes))
+    t.match(await run('checkpoint', '--save', kept, '--with-hashes'), { exit: 0 }, way)
+  }
+  const none: readonly (readonly [content: string, why: string])[] = [
+    ['', 'it is empty'],
+    ['Dear colleague,\n\nsee below.\n', 'its second line is not a number of events'],
+    [text.replace(/^(.*\n\d+\n).*/, '$1x'), 'its third line is not a root'],
+    [text.slice(0, text.indexOf('\n\n')), 'it has no signature after an empty line'],
+    [text.slice(0, -4), 'a line of a signature is damaged'],
+  ]
+  for (const [content, why] of none) {
+    for (const args of uses(written(content))) {
+      const { exit, err } = await run(...args)
+      t.match([exit, err], [2, `is not a checkpoint: ${why}`], args.join(' '))
+    }
+  }
+  writeFileSync(file('mail'), Buffer.from(text, 'utf16le'))
+  t.match(await run('checkpoint', '--compare', file('mail')), { exit: 2, err: /is not UTF-8|is not a checkpoint/ })
+  t.match(await run('checkpoint', '--compare', written(text.replace(/\n\d+\n/, '\n1\n'))), { exit: 3 })
 })
 
 await t.test('a retained checkpoint is compared, and hashes are kept', async (t) => {

@@ -118,6 +118,8 @@ await t.test('events tail continues after the position in its cursor file', asyn
   await writeFile(cursor, '99999')
   t.match(await tail(), { exit: 1, err: /ends before index 99999/ })
   t.match(await tail('-f'), { exit: 1, err: /Last-Event-ID/ })
+  await writeFile(cursor, '\ufeff99999\r\n\r\n')
+  t.match(await tail(), { exit: 1, err: /ends before index 99999/ }, 'a file that an editor wrote')
   await writeFile(cursor, 'x')
   t.match(await tail(), { exit: 2, err: /does not contain the index of an event/ })
 })

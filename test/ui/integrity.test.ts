@@ -76,7 +76,7 @@ const compareSaved = async (page: Page, saved: string): Promise<void> => {
   await compare('nothing', /^This text is no checkpoint\./)
   await compare(saved.replaceAll('/ledger/', '/other/'), /^This checkpoint has another origin\./)
   await compare(saved.replace(/^60(\d)$/m, '59$1'), /^No key of this ledger signed this checkpoint\.$/)
-  const buffer = Buffer.from(saved.replaceAll('\n', '\r\n'))
+  const buffer = Buffer.from(saved.replace(/^/gm, '> ').replaceAll('\n', ' \r\n'))
   await panel(page).getByLabel('File with a checkpoint').setInputFiles({ name: 'checkpoint.txt', mimeType: '', buffer })
   await panel(page).getByText(begins).waitFor()
   await page.route('**/ledger/consistency?*', (route) => route.fulfill({ json: { hashes: [] } }))

@@ -56,7 +56,7 @@ const contentOf = async (path: string, { readStdin }: Terminal): Promise<string>
 
 const jsonIn = (content: string, path: string): unknown => {
   try {
-    return JSON.parse(content)
+    return JSON.parse(content.trim())
   } catch {
     return fail('usage', `${path} is not JSON.`)
   }

@@ -9,7 +9,7 @@ export const readCursor = async (file: string): Promise<number | undefined> => {
     return code === 'ENOENT' ? undefined : fail('usage', `The file of --cursor cannot be read (${code}).`)
   })
   if (text === undefined) return undefined
-  return /^\d{1,15}\n?$/.test(text)
+  return /^\d{1,15}$/.test(text.trim())
     ? Number(text)
     : fail('usage', 'The file of --cursor does not contain the index of an event.')
 }

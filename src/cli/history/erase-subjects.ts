@@ -3,7 +3,7 @@ import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.
 import type { SubjectErased } from '../../contract/history/searches.ts'
 import { fail, isFailure } from '../../failure.ts'
 import type { Client } from '../client/client.ts'
-import { textOfFile } from '../ledger/checkpoint-file.ts'
+import { plainText, textOfFile } from '../ledger/checkpoint-file.ts'
 import { clientOf, reasonOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
@@ -88,7 +88,7 @@ const erased = async ({ ask }: Client, subject: string, reason: string): Promise
 }
 
 const listOf = async (from: string, { terminal }: CommandServices): Promise<readonly string[]> =>
-  subjectsIn(from === '-' ? String(await terminal.readStdin(MOST_BYTES)) : await textOfFile(from, '--from'))
+  subjectsIn(from === '-' ? plainText(String(await terminal.readStdin(MOST_BYTES))) : await textOfFile(from, '--from'))
 
 const erase = async (subject: string | undefined, options: EraseOptions, given: CommandServices): Promise<void> => {
   const { terminal } = given

@@ -1,18 +1,58 @@
 import { isUtf8 } from 'node:buffer'
 import { Option } from 'commander'
 import { fail } from '../../failure.ts'
-import { type CheckpointFault, type VerifiedCheckpoint, verifyCheckpoint } from '../../ledger/note/checkpoint.ts'
+import { hashOfBase64 } from '../../ledger/base64.ts'
+import {
+  type CheckpointFault,
+  parseCheckpoint,
+  parseSize,
+  type VerifiedCheckpoint,
+  verifyCheckpoint,
+} from '../../ledger/note/checkpoint.ts'
 import { parseVkey, type VerifierKey } from '../../ledger/note/vkey.ts'
 import { bytesOf, whyUnread } from '../../regular-file.ts'
 import { several } from '../options.ts'
 
-/** Returns the text of a file that an option names. */
-export const textOfFile = async (path: string, name: string): Promise<string> => {
+/**
+ * Returns a text without the changes that mail and editors make: BOM, carriage returns, blanks around lines, empty lines
+ * at both ends, and the signs of a quotation. The last line has an end.
+ */
+export const plainText = (text: string): string => {
+  const lines = text.split(/\r*\n|\r/).map((line) => line.trim())
+  const isQuoted = lines.every((line) => line === '' || line.startsWith('>'))
+  const content = (isQuoted ? lines.map((line) => line.replace(/^[>\s]+/, '')) : lines).join('\n').trim()
+  return content === '' ? '' : `${content}\n`
+}
+
+/** Returns the text of a file, unchanged. */
+export const exactTextOfFile = async (
+  path: string,
+  name: string,
+  exit: 'usage' | 'check' = 'check',
+): Promise<string> => {
   const bytes = await bytesOf(path).catch((error: unknown) => {
     const why = whyUnread(error)
     return fail(why === 'ENOENT' ? 'notFound' : 'failed', `${name} ${path} cannot be read (${why}).`)
   })
-  return isUtf8(bytes) ? bytes.toString() : fail('check', `${name} ${path} is not UTF-8.`)
+  return isUtf8(bytes) ? bytes.toString() : fail(exit, `${name} ${path} is not UTF-8.`)
+}
+
+/** Returns the plain text of a file that a person hands over; fails with exit code 2 if it is no text. */
+export const textOfFile = async (path: string, name: string): Promise<string> =>
+  plainText(await exactTextOfFile(path, name, 'usage'))
+
+const whyNoCheckpoint = (text: string): string => {
+  const [, size = '', root = ''] = text.split('\n')
+  if (text === '') return 'it is empty'
+  if (parseSize(size) === undefined) return 'its second line is not a number of events'
+  if (hashOfBase64(root) === undefined) return 'its third line is not a root'
+  return text.includes('\n\n— ') ? 'a line of a signature is damaged' : 'it has no signature after an empty line'
+}
+
+/** Returns the text of a retained checkpoint, not verified; fails with exit code 2 if the file has none. */
+export const retainedText = async (path: string, name = 'The checkpoint'): Promise<string> => {
+  const text = await textOfFile(path, name)
+  return parseCheckpoint(text) ? text : fail('usage', `${path} is not a checkpoint: ${whyNoCheckpoint(text)}.`)
 }
 
 /** Returns the verifier keys of texts; fails for a malformed one. */

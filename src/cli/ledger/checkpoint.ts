@@ -15,7 +15,7 @@ import { clientOf, type TargetOptions, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'
 import { printForeign } from '../terminal/terminal.ts'
 import { writeWhole } from '../whole-file.ts'
-import { insistOnCheckpoint, keysGiven, textOfFile, vkeyOption } from './checkpoint-file.ts'
+import { insistOnCheckpoint, keysGiven, retainedText, vkeyOption } from './checkpoint-file.ts'
 import { keepHashes } from './kept-hashes.ts'
 import { changesUnder, followedKeys } from './key-chain.ts'
 import { checkpointText, keysOfService, LEDGER } from './ledger-client.ts'
@@ -45,7 +45,7 @@ const isExtended = async ({ ask }: Client, from: Checkpoint, to: Checkpoint): Pr
  * under the newest one. Fails with exit code 3 if a key signed it alone that was compromised by then.
  */
 const insistOnRetained = async ({ client, newest, keys }: Newest, file: string): Promise<VerifiedCheckpoint> => {
-  const text = await textOfFile(file, 'The checkpoint')
+  const text = await retainedText(file)
   if (verifyCheckpoint(text, keys) !== 'unknown key') return insistOnCheckpoint(text, keys, file)
   const changes = await changesUnder(client, newest, keys)
   const found = verifyCheckpoint(text, [...keys, ...changes.map(({ from }) => from)])

@@ -8,7 +8,7 @@ import { TILE_WIDTH } from '../../ledger/tiles/tiles.ts'
 import { compactRange } from '../../ledger/tree.ts'
 import { whyUnread } from '../../regular-file.ts'
 import type { Client } from '../client/client.ts'
-import { textOfFile } from './checkpoint-file.ts'
+import { exactTextOfFile, plainText } from './checkpoint-file.ts'
 import { hashesOfLines, linesOf } from './hash-file.ts'
 import { tilesOfService } from './ledger-client.ts'
 
@@ -18,7 +18,7 @@ const AHEAD = 4
 /** Whole lines of a file of hashes. An append that was cut off leaves part of a line, which is written again. */
 const earlierLines = async (file: string): Promise<string> => {
   if (!existsSync(file)) return ''
-  const text = await textOfFile(file, 'The file of hashes')
+  const text = await exactTextOfFile(file, 'The file of hashes', 'usage')
   return text.slice(0, text.lastIndexOf('\n') + 1)
 }
 
@@ -56,7 +56,7 @@ const append = async (file: string, { from, text }: { readonly from: number; rea
 export const keepHashes = async (client: Client, file: string, checkpoint: Checkpoint): Promise<number> => {
   const { size, root } = checkpoint
   const earlier = await earlierLines(file)
-  const hashes = hashesOfLines(linesOf(earlier)) ?? fail('usage', `${file} is not a list of hashes.`)
+  const hashes = hashesOfLines(linesOf(plainText(earlier))) ?? fail('usage', `${file} is not a list of hashes.`)
   const known = hashes.length / HASH_BYTES
   if (known > size) fail('check', `The log is shorter than ${file}: ${size} of ${known} events.`)
   const range = compactRange()

@@ -5,7 +5,7 @@ import { type FileOptions, reasonOf, withConfig, withOutput } from '../options.t
 import type { CommandServices, LedgerReport } from '../services.ts'
 import { type Column, type OutputOptions, printOne } from '../terminal/output.ts'
 import { confirm } from '../terminal/terminal.ts'
-import { textOfFile } from './checkpoint-file.ts'
+import { retainedText } from './checkpoint-file.ts'
 
 const COLUMNS: readonly Column<LedgerReport>[] = [
   ['STATE', ({ state }) => state],
@@ -41,7 +41,7 @@ const addResume = (ledger: Command, given: CommandServices): void => {
     .requiredOption('--checkpoint <file>', 'the newest checkpoint that anybody retains')
     .action(async (options: ConfirmOptions & { readonly checkpoint: string }) => {
       const { checkpoint: name, yes = false } = options
-      const text = await textOfFile(name, '--checkpoint')
+      const text = await retainedText(name, '--checkpoint')
       const config = dataConfig(options, terminal)
       await confirm(terminal, `Continue the ledger from ${name}?`, yes)
       const { size, events } = await (await load()).resumeLedger(config, clock, { text, name }, terminal.info)
@@ -59,7 +59,7 @@ const addRestart = (ledger: Command, given: CommandServices): void => {
     .action(async (options: ConfirmOptions & { readonly reason: string; readonly last?: string }) => {
       const { last: file, yes = false } = options
       const reason = reasonOf(options.reason)
-      const last = file === undefined ? undefined : await textOfFile(file, '--last')
+      const last = file === undefined ? undefined : await retainedText(file, '--last')
       const config = dataConfig(options, terminal)
       await confirm(terminal, 'Begin a new ledger? The old one can sign nothing afterwards.', yes)
       const restarted = await (await load()).restartLedger(config, clock, { reason, last }, terminal.info)

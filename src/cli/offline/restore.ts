@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { fail } from '../../failure.ts'
-import { textOfFile } from '../ledger/checkpoint-file.ts'
+import { retainedText } from '../ledger/checkpoint-file.ts'
 import { reasonOf } from '../options.ts'
 import type { CommandServices, Services } from '../services.ts'
 import { progressBar } from '../terminal/progress.ts'
@@ -18,7 +18,7 @@ type Restored = Awaited<ReturnType<Services['restoreBackup']>>
 const decisionOf = async ({ checkpoint: name, acceptRollback = false, reason }: RestoreOptions) => {
   if (name !== undefined && acceptRollback) fail('usage', 'Use either --checkpoint or --accept-rollback.')
   if (acceptRollback !== (reason !== undefined)) fail('usage', '--accept-rollback and --reason need each other.')
-  if (name !== undefined) return { text: await textOfFile(name, '--checkpoint'), name }
+  if (name !== undefined) return { text: await retainedText(name, '--checkpoint'), name }
   return reason === undefined ? undefined : { reason: reasonOf(reason) }
 }
 

@@ -14,7 +14,9 @@ export type Comparison =
 
 /** Compares a saved checkpoint with the newest one by a consistency proof (api.md §17.5). */
 export const compareSaved = async (text: string): Promise<Comparison> => {
-  const saved = checkpointOf(`${text.replaceAll('\r\n', '\n').trim()}\n`)
+  // Mail adds carriage returns, signs of a quotation and blanks.
+  const plain = text.replace(/\r*\n|\r/g, '\n').replace(/^[ \t>]+|[ \t]+$/gm, '')
+  const saved = checkpointOf(`${plain.trim()}\n`)
   if (!saved || saved.size === 0) return { kind: 'malformed' }
   const status = await readLedger()
   if (status.origin !== saved.origin) return { kind: 'foreign' }

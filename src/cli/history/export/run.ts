@@ -6,7 +6,7 @@ import type { VerifiedCheckpoint } from '../../../ledger/note/checkpoint.ts'
 import { vkeyOf } from '../../../ledger/note/vkey.ts'
 import { coverHashes, selection as emptySelection, type Selection } from '../../../ledger/proof/cover.ts'
 import { consistencyProof, type ReadNodes, rootAt, verifyConsistency } from '../../../ledger/proof/proofs.ts'
-import { insistOnCheckpoint, keysOf, textOfFile } from '../../ledger/checkpoint-file.ts'
+import { insistOnCheckpoint, keysOf, retainedText } from '../../ledger/checkpoint-file.ts'
 import type { LedgerNow } from '../../ledger/ledger-client.ts'
 import { earlierParts } from './earlier.ts'
 import { formOf } from './forms.ts'
@@ -49,7 +49,7 @@ type Sealed = { readonly ledger: LedgerNow; readonly checkpoint: VerifiedCheckpo
 
 const sealedBy = async (source: ExportSource, { checkpoint: file }: ExportRequest): Promise<Sealed> => {
   const ledger = await source.ledger()
-  const text = file === undefined ? ledger.checkpoint : await textOfFile(file, 'The checkpoint')
+  const text = file === undefined ? ledger.checkpoint : await retainedText(file)
   const name = file === undefined ? 'The newest checkpoint' : `The checkpoint ${file}`
   return { ledger, checkpoint: insistOnCheckpoint(text, keysOf(ledger.vkeys), name) }
 }
@@ -61,11 +61,7 @@ const keysInForce = ({ ledger: { vkeys }, checkpoint }: Sealed): readonly string
 }
 
 const consistencyWith = async (file: string, { ledger, checkpoint }: Sealed, nodes: ReadNodes) => {
-  const from = insistOnCheckpoint(
-    await textOfFile(file, 'The checkpoint'),
-    keysOf(ledger.vkeys),
-    `The checkpoint ${file}`,
-  )
+  const from = insistOnCheckpoint(await retainedText(file), keysOf(ledger.vkeys), `The checkpoint ${file}`)
   if (from.size > checkpoint.size)
     fail('check', `The checkpoint ${file} has ${from.size} records, more than the ${checkpoint.size} of the export.`)
   const hashes = from.size === 0 ? [] : await consistencyProof(from.size, checkpoint.size, nodes)

@@ -4,7 +4,7 @@ import { fail } from '../../../failure.ts'
 import { base64Of } from '../../../ledger/base64.ts'
 import type { VerifierKey } from '../../../ledger/note/vkey.ts'
 import { type VerifiedProof, verifyProof } from '../../../ledger/proof/proof-text.ts'
-import { keysGiven, textOfFile, vkeyOption } from '../../ledger/checkpoint-file.ts'
+import { keysGiven, plainText, textOfFile, vkeyOption } from '../../ledger/checkpoint-file.ts'
 import { withField, withOutput } from '../../options.ts'
 import type { CommandServices } from '../../services.ts'
 import { type Column, type OutputOptions, printOne } from '../../terminal/output.ts'
@@ -78,7 +78,7 @@ const shown = ({ index, entry, data, meta, checkpoint }: VerifiedProof, keys: re
 /** Adds the texts of the event in a file to a proof without them; fails with exit code 3 unless the event is the proven one. */
 const withEvent = async (proof: VerifiedProof, file: string): Promise<VerifiedProof> => {
   const event =
-    readEventFile(await textOfFile(file, 'The event')) ?? fail('check', `${file} is not the line of an event.`)
+    readEventFile(await textOfFile(file, 'The event')) ?? fail('usage', `${file} is not the line of an event.`)
   const { entry, index } = proof
   const { id, stream, revision, type, time } = event.record
   const there = { index: event.index, id, stream, revision: Number(revision), type, time }
@@ -96,11 +96,16 @@ const verify = async (file: string, options: VerifyOptions, { terminal }: Comman
   if (vkey === undefined)
     return fail('usage', 'A proof needs the key of its ledger: set --vkey KEY.', 'GET /audit/v1/ledger shows the key.')
   const keys = await keysGiven(vkey)
-  const text = file === '-' ? (await terminal.readStdin(MAX_BYTES)).toString() : await textOfFile(file, 'The proof')
+  const text =
+    file === '-' ? plainText(String(await terminal.readStdin(MAX_BYTES))) : await textOfFile(file, 'The proof')
   const name = file === '-' ? 'Standard input' : file
   const verified = verifyProof(text, keys)
   if (typeof verified === 'string')
-    return fail('check', `${name} ${PROOF_REFUSED[verified]}.`, verified === 'unknown key' ? OTHER_KEYS : undefined)
+    return fail(
+      verified.startsWith('malformed') ? 'usage' : 'check',
+      `${name} ${PROOF_REFUSED[verified]}.`,
+      verified === 'unknown key' ? OTHER_KEYS : undefined,
+    )
   const proof = event === undefined ? verified : await withEvent(verified, event)
   printOne(terminal, shown(proof, keys), ({ id }) => id, COLUMNS, options)
 }

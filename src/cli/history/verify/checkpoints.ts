@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { type Hash, isSameHash } from '../../../ledger/hashes.ts'
 import { type Checkpoint, parseCheckpoint, verifyCheckpoint } from '../../../ledger/note/checkpoint.ts'
 import type { VerifierKey } from '../../../ledger/note/vkey.ts'
-import { textOfFile } from '../../ledger/checkpoint-file.ts'
+import { retainedText } from '../../ledger/checkpoint-file.ts'
 import type { Named } from '../../ledger/trusted-keys.ts'
 import type { Findings } from './findings.ts'
 
@@ -11,7 +11,7 @@ const LAST_MS = 8.64e15
 
 /** Reads the files of retained checkpoints. */
 export const readCheckpoints = (paths: readonly string[]): Promise<readonly Named[]> =>
-  Promise.all(paths.map(async (path) => ({ name: basename(path), text: await textOfFile(path, 'The checkpoint') })))
+  Promise.all(paths.map(async (path) => ({ name: basename(path), text: await retainedText(path) })))
 
 /**
  * Returns the values of a checkpoint, and notes why it is refused. A checkpoint with a wrong signature still has values,

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { fail } from '../../../failure.ts'
 import { type Manifest, parseManifest } from '../../../history/export/manifest.ts'
 import { parseVkey } from '../../../ledger/note/vkey.ts'
-import { textOfFile } from '../../ledger/checkpoint-file.ts'
+import { exactTextOfFile } from '../../ledger/checkpoint-file.ts'
 import { hashesOfLines, linesOf } from '../../ledger/hash-file.ts'
 import type { Findings } from './findings.ts'
 
@@ -18,7 +18,7 @@ export const readManifest = async (file: string | undefined, given: string | und
   const isManifest = file?.endsWith(MANIFEST) === true && given === undefined
   const path = given ?? (file === undefined || isManifest ? file : `${file}${MANIFEST}`)
   if (path === undefined) return fail('usage', 'Name the export FILE, or --data or --store.')
-  const manifest = parseManifest(await textOfFile(path, 'The manifest'))
+  const manifest = parseManifest(await exactTextOfFile(path, 'The manifest'))
   const refuse = (member: string) =>
     fail('check', `${path} is not a manifest of an export: ${member} is missing or wrong.`)
   if ('wrong' in manifest) return refuse(manifest.wrong)
@@ -39,7 +39,7 @@ export const readProof = async ({ manifest, folder }: GivenExport, found: Findin
   if ('hashes' in proof) lines = proof.hashes
   else {
     const path = join(folder, proof.file)
-    const text = await textOfFile(path, 'The proof')
+    const text = await exactTextOfFile(path, 'The proof')
     if (createHash('sha256').update(text).digest('hex') !== proof.sha256)
       found.add({ kind: 'wrong file hash', about: basename(path) })
     lines = linesOf(text)
