@@ -1,11 +1,10 @@
 import { type Command, Option } from 'commander'
 import type { Flag } from '../contract/flags/flag.ts'
-import type { Rollout } from '../contract/flags/rollout.ts'
-import type { Rule } from '../contract/flags/rule.ts'
 import type { Segment } from '../contract/flags/segment.ts'
 import type { Namespace } from '../contract/namespace.ts'
 import { fail } from '../failure.ts'
 import { type Client, segment } from './client/client.ts'
+import { each, wholeFlag } from './client/contents.ts'
 import { all } from './client/lists.ts'
 import { jsonText, type Tree, yamlText } from './document/text.ts'
 import { type Contents, documentTree } from './document/tree.ts'
@@ -25,22 +24,6 @@ type ExportOptions = TargetOptions & {
   readonly progress: boolean
 }
 
-/**
- * Number of flags whose parts are read concurrently: the limit of concurrent reads of past states for one credential.
- */
-const AT_ONCE = 4
-
-/** Runs the work for each item, several at a time. The results are in the order of the items. */
-const each = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> => {
-  const results: R[] = []
-  const rest = items.entries()
-  const worker = async () => {
-    for (const [n, item] of rest) results[n] = await work(item)
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
-  return results
-}
-
 const byKey = (one: { readonly key: string }, other: { readonly key: string }) => (one.key < other.key ? -1 : 1)
 const inOrder = <T extends { readonly key: string }>(items: readonly T[], sort: boolean): readonly T[] =>
   sort ? [...items].sort(byKey) : items
@@ -57,11 +40,9 @@ const contents = async (client: Client, namespace: Namespace, { sort, at, progre
   const found = inOrder(await all<Flag>(client, `${root}/flags`, 'flags', { at, whole: true }), sort)
   let done = 0
   const flags = await each(found, async (flag) => {
-    const url = `${root}/flags/${segment(flag.key)}`
-    const rules = await all<Rule>(client, `${url}/rules`, 'rules', { at, whole: true })
-    const rollouts = await all<Rollout>(client, `${url}/rollouts`, 'rollouts', { at, whole: true })
+    const whole = await wholeFlag(client, flag, at)
     progress(namespace.key, ++done, found.length)
-    return { flag: { ...flag, variants: inOrder(flag.variants, sort) }, rules, rollouts }
+    return { ...whole, flag: { ...flag, variants: inOrder(flag.variants, sort) } }
   })
   return { namespace, flags, segments: inOrder(segments, sort) }
 }

@@ -347,6 +347,10 @@ await t.test('the migration guide shows a valid configuration and a valid docume
     [{ service: 'acme', codehost: 'forge', orchestrator: 'fleet', orchestrator_metadata: 'fl' }, []],
   )
   t.match(read(document), [
-    { namespace: { stated: true }, flags: [{ rollouts: [{}, {}] }, { variants: [{}, {}] }], segments: [{}, {}] },
+    {
+      namespace: { body: { key: 'default', name: 'Default' } },
+      flags: [{ rollouts: [{}, {}] }, { variants: [{}, {}] }],
+      segments: [{}, {}],
+    },
   ])
 })

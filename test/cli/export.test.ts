@@ -41,6 +41,7 @@ await t.test('an export contains everything and leaves out empty fields', async 
 namespace:
   key: shop
   name: Shop
+  description: ""
 flags:
   - key: f
     name: F

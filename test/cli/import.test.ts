@@ -31,6 +31,9 @@ const said = async (service: Started, namespaceKey: string, flags: readonly stri
   )
 }
 
+/** Access of a token with all rights (api.md §5.8). */
+const everything = { full: true, publishable: false, places: [{ namespaceKey: '*', rights: ['*'] }] }
+
 const row = (n: number) => `
 - key: flag-${n}
   name: Flag ${n}
@@ -295,14 +298,15 @@ segments: [{key: s, name: New}]`
   const skipping = await rollcallProcess(['import', '--stdin', '--skip-existing', '--dry-run'], env, yaml)
   t.equal(
     skipping.out,
-    '~ segment default/s\n+ segment default/t\n~ flag default/f\n+ flag default/h\n+ namespace team\n+ segment team/s\n',
+    '+ namespace team\n~ segment default/s\n+ segment default/t\n+ segment team/s\n~ flag default/f\n+ flag default/h\n',
   )
   t.match([skipping.exit, skipping.err], [0, 'Dry run: 4 created, 2 skipped. Nothing is written.\n'])
   const dropping = await rollcall(['import', '-', '--drop', '--dry-run'], env, yaml)
   t.equal(
     dropping.out,
-    '* namespace default: name and description\n- flag default/f\n- flag default/g\n- segment default/s\n+ segment default/s\n+ segment default/t\n+ flag default/f\n+ flag default/h\n+ namespace team\n+ segment team/s\n',
+    '* namespace default: name\n+ namespace team\n* segment default/s: name\n+ segment default/t\n+ segment team/s\n* flag default/f: name, 1 rule deleted\n+ flag default/h\n- flag default/g\n',
   )
+  t.match(dropping.err, 'After the import clients get "not found" for 1 flag (-).')
   t.strictSame(await names(), ['f Old', 'g Old'])
 
   t.match(await rollcall(['import', '--stdin', '--skip-existing'], env, yaml), {
@@ -318,14 +322,14 @@ segments: [{key: s, name: New}]`
   )
   t.match(await rollcall(['import', file(yaml), '--drop'], env), {
     exit: 2,
-    err: /Delete 6 flags and segments before the import\? .*\n.*--yes/,
+    err: /Delete 1 flag or segment\? .*\n.*--yes/,
   })
   t.match(await rollcall(['import', file(yaml), '--drop', '--yes'], env), {
     exit: 0,
-    err: /Imported: 5 created, 1 updated, 6 dropped/,
+    err: /Imported: 3 changed, 3 unchanged, 1 deleted\./,
   })
   t.strictSame(await names(), ['f New', 'h New'])
-  t.match((await service.request('GET', `${N}/default`)).json, { name: 'Mine', description: '' })
+  t.match((await service.request('GET', `${N}/default`)).json, { name: 'Mine', description: 'Default namespace' })
   const again = await inside(service, 'import', file(yaml), '--skip-existing')
   t.match([again.exit, again.err], [0, /Imported: 5 skipped/])
 })
@@ -350,8 +354,10 @@ await t.test('an import writes only what the token may write', async (t) => {
 
 await t.test('an import removes a half-imported item, and sends the reason with each write', async (t) => {
   const service = await standIn(({ method, path }) => {
+    if (path.endsWith('/access')) return { body: everything }
     if (method === 'GET' && path.endsWith('s')) return { body: { flags: [], segments: [], nextPageToken: '' } }
-    if (path.endsWith('/variants')) return refusal(503, 14, 'backend_unavailable', 'service is temporarily unavailable')
+    if (path.startsWith('/meta/')) return refusal(403, 7, 'right_missing', 'needs a right')
+    if (path.endsWith('/changes')) return refusal(503, 14, 'backend_unavailable', 'service is temporarily unavailable')
     return { body: { id: 'x', name: 'default', description: '' } }
   })
   t.teardown(service.close)
@@ -365,12 +371,12 @@ await t.test('an import removes a half-imported item, and sends the reason with 
   t.equal(ran.exit, 7)
   t.match(
     ran.err,
-    /flags\[0\]\.variants\[0\]: .*temporarily unavailable\n1 of 2 items imported\. To continue: rollcall import .* --skip-existing/,
+    /flags\[0\]: .*temporarily unavailable\n1 of 2 items imported\. To continue: rollcall import .* --skip-existing/,
   )
   const writes = service.seen.filter(({ method }) => method !== 'GET')
   t.strictSame(
     writes.map(({ method, path }) => `${method} ${path.replace(`${N}/default/`, '')}`),
-    ['POST segments', 'POST flags', 'POST flags/f/variants', 'DELETE flags/f'],
+    ['POST segments', 'POST flags', 'POST flags/f/changes', 'DELETE flags/f'],
   )
   for (const { headers } of writes)
     t.equal(Buffer.from(String(headers['event-reason']), 'latin1').toString(), 'Umzug für März')
@@ -380,16 +386,17 @@ await t.test('an import removes a half-imported item, and sends the reason with 
 await t.test('an import reports an item that it cannot remove; an interrupt stops it between two items', async (t) => {
   let onPost = (): void => {}
   const service = await standIn(({ method, path }) => {
+    if (path.endsWith('/access')) return { body: everything }
     if (method === 'GET' && path.endsWith('s')) return { body: { flags: [], segments: [], nextPageToken: '' } }
     if (method === 'POST') onPost()
-    if (path.endsWith('/variants') || method === 'DELETE')
-      return refusal(503, 14, 'backend_unavailable', 'out of reach')
+    if (path.startsWith('/meta/')) return refusal(403, 7, 'right_missing', 'needs a right')
+    if (path.endsWith('/changes') || method === 'DELETE') return refusal(503, 14, 'backend_unavailable', 'out of reach')
     return { body: { id: 'x', name: 'default', description: '' } }
   })
   t.teardown(service.close)
   const there = { url: service.address, token: 'x' }
   const half = await inside(there, 'import', file('flags: [{key: f, name: F, variants: [{key: v}]}]'))
-  t.match([half.exit, half.err], [7, /flags\[0\]\.variants\[0\]: [^]*The item exists in part, [^]*out of reach/])
+  t.match([half.exit, half.err], [7, /flags\[0\]: [^]*The item exists in part, [^]*out of reach/])
   onPost = () => void process.emit('SIGINT')
   const stopped = await inside(there, 'import', file('segments: [{key: s, name: S}, {key: t, name: T}]'))
   t.match(
@@ -425,5 +432,5 @@ await t.test('the document in the guide can be imported', async (t) => {
   const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/moving-from-another-server.md'), 'utf8')
   const [document = ''] = /^version: "1.4"\n.*?(?=^```$)/ms.exec(guide) ?? []
   const service = await startService(t)
-  t.match(await inside(service, 'import', file(document)), { exit: 0, err: /4 created, 1 updated/ })
+  t.match(await inside(service, 'import', file(document)), { exit: 0, err: /Imported: 4 created\./ })
 })

@@ -42,10 +42,9 @@ export type FlagPart = DocumentPart<Keyed<typeof newFlag>> & {
 export type SegmentPart = DocumentPart<Keyed<typeof newSegment>> & {
   readonly constraints: readonly DocumentPart<GivenTo<typeof constraintBody>>[]
 }
-/** `stated`: the document names the namespace, so the import updates name and description of an existing one. */
-export type NamespacePart = DocumentPart<ReadBy<typeof newNamespace>> & {
-  readonly stated: boolean
-}
+/** A name or description that the document does not state stays unchanged. */
+type Stated = Readonly<Partial<Omit<ReadBy<typeof newNamespace>, 'key'>>>
+export type NamespacePart = DocumentPart<Stated & { readonly key: string }>
 export type Document = {
   readonly namespace: NamespacePart
   readonly flags: readonly FlagPart[]

@@ -37,11 +37,12 @@ const namespacePart = (source: Source | undefined, whole: Source, on: Reader): N
   if (!members) {
     const key = on.text(given) || 'default'
     const place = located(given ?? whole, {})
-    return { ...place, at: () => place.path, body: { key, name: key, description: '' }, stated: false }
+    return { ...place, at: () => place.path, body: { key } }
   }
   const key = on.text(members['key']) || 'default'
-  const body = { key, name: on.text(members['name']) || key, description: on.text(members['description']) ?? '' }
-  return { ...located(given!, members), body, stated: present(members['name']) !== undefined }
+  const [name, description] = [on.text(members['name']), on.text(members['description'])]
+  const body = { key, ...(name && { name }), ...(description !== undefined && { description }) }
+  return { ...located(given!, members), body }
 }
 
 /** Segments given by one key as text, by `key`, or by `keys` with `operator`. */

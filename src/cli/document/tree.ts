@@ -6,17 +6,14 @@ import type { Rule } from '../../contract/flags/rule.ts'
 import type { Segment } from '../../contract/flags/segment.ts'
 import type { Variant } from '../../contract/flags/variant.ts'
 import type { Namespace } from '../../contract/namespace.ts'
+import type { WholeFlag } from '../client/contents.ts'
 import type { documented, MemberOf } from './members.ts'
 import type { Tree } from './text.ts'
 
 /** A namespace with its content. */
 export type Contents = {
   readonly namespace: Namespace
-  readonly flags: readonly {
-    readonly flag: Flag
-    readonly rules: readonly Rule[]
-    readonly rollouts: readonly Rollout[]
-  }[]
+  readonly flags: readonly WholeFlag[]
   readonly segments: readonly Segment[]
 }
 
@@ -80,10 +77,7 @@ const rolloutTree = ({ description, segment, threshold }: Rollout): Tree => {
   }
 }
 
-const flagTree = (
-  { flag, rules, rollouts }: Contents['flags'][number],
-  keyOf: (variantId: string) => string,
-): Tree => ({
+const flagTree = ({ flag, rules, rollouts }: WholeFlag, keyOf: (variantId: string) => string): Tree => ({
   members: {
     key: flag.key,
     name: flag.name,
@@ -130,7 +124,8 @@ export const documentTree = ({ namespace, flags, segments }: Contents, lost: (fl
   return {
     members: {
       version: '1.4',
-      namespace: { members: { key, name, description: filled(description) } satisfies Members<'namespace'> },
+      // An import takes an absent description as unchanged.
+      namespace: { members: { key, name, description } satisfies Members<'namespace'> },
       flags: filled(trees),
       segments: filled(segments.map(segmentTree)),
     },

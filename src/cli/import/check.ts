@@ -118,9 +118,14 @@ export const refuseAll = (unread: readonly string[], problems: readonly Problem[
   if (all.length === 0) return
   const lines = all.slice(0, 50)
   const more = all.length > lines.length ? [`… and ${all.length - lines.length} more.`] : []
-  const next = problems.some(({ existing }) => existing)
-    ? ['Use --skip-existing to keep existing flags and segments, or --drop to replace them.']
-    : []
+  const next = [
+    ...(problems.some(({ existing }) => existing)
+      ? ['Use --skip-existing to keep existing flags and segments, or --drop to change them to the document.']
+      : []),
+    ...(problems.some(({ exit }) => exit === 'denied')
+      ? ['rollcall whoami lists the rights of the token in use.']
+      : []),
+  ]
   const exit = unread.length > 0 ? 'usage' : problems[0]!.exit
   fail(exit, [...lines, ...more, 'Nothing is written.', ...next].join('\n'))
 }

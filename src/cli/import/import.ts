@@ -8,12 +8,15 @@ export const addImport = (program: Command, given: CommandServices): void => {
   withReason(withTarget(program.command('import [files...]'), given))
     .summary('create the flags and segments of documents')
     .description(
-      'Creates the namespaces, segments and flags of YAML or JSON documents. All documents are checked before the first write.',
+      'Creates the namespaces, segments and flags of YAML or JSON documents. All documents, rights and numbers of items are checked before the first write.',
     )
     .option('--stdin', 'read the document from standard input')
     .option('--skip-existing', 'keep existing flags and segments unchanged')
-    .option('--drop', 'delete all flags and segments of the namespaces in the document before the import')
-    .option('--dry-run', 'only print the plan (+ create, ~ skip, - drop, * update) and write nothing')
+    .option(
+      '--drop',
+      'change existing flags and segments to the document, and at the end delete those that it does not have',
+    )
+    .option('--dry-run', 'only print the plan (+ create, * change, ~ skip, - delete) and write nothing')
     .option('-y, --yes', 'skip the confirmation')
     .option('--no-progress', 'no progress bar')
     .action(async (files: readonly string[], options: ImportOptions) => {

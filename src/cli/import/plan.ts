@@ -1,6 +1,9 @@
+import type { Flag } from '../../contract/flags/flag.ts'
+import type { Segment } from '../../contract/flags/segment.ts'
 import type { Namespace } from '../../contract/namespace.ts'
 import { EXIT, isFailure } from '../../failure.ts'
-import type { Client } from '../client/client.ts'
+import { type Client, segment } from '../client/client.ts'
+import { each, type WholeFlag, wholeFlag } from '../client/contents.ts'
 import { all } from '../client/lists.ts'
 import type { Document, FlagPart, NamespacePart, SegmentPart } from '../document/parts.ts'
 import { flagProblems, notUnique, segmentProblems, twice } from './check.ts'
@@ -8,31 +11,38 @@ import { type Problem, problemsOf } from './rules.ts'
 
 type PlanOptions = { readonly skipExisting: boolean; readonly drop: boolean }
 type Keys = { readonly flags: readonly string[]; readonly segments: readonly string[] }
+/** Item of the document. `present`: its state in the service; undefined if it is new. */
+type Item<P, T> = { readonly part: P; readonly present: T | undefined }
 
-/** Changes of one namespace, in this order. */
+/** Difference between one namespace of the document and of the service. */
 export type Plan = {
   readonly namespace: NamespacePart
   readonly key: string
-  /** Creates the namespace, updates its name and description, or keeps it. */
-  readonly naming: 'create' | 'update' | 'keep'
+  /** The existing namespace; undefined if it is new. */
+  readonly present: Namespace | undefined
+  readonly isNamed: boolean
   readonly drops: Keys
   readonly skips: Keys
-  readonly segments: readonly SegmentPart[]
-  readonly flags: readonly FlagPart[]
+  readonly segments: readonly Item<SegmentPart, Segment>[]
+  readonly flags: readonly Item<FlagPart, WholeFlag>[]
+  /** Numbers of existing flags and segments. */
+  readonly counts: { readonly flags: number; readonly segments: number }
 }
 
 type Group = { namespace: NamespacePart; readonly flags: FlagPart[]; readonly segments: SegmentPart[] }
 
 /**
- * Groups the documents by namespace. A namespace may occur in several documents; the last one with a name determines
- * it.
+ * Groups the documents by namespace. A namespace may occur in several documents; the last name and the last description
+ * count.
  */
 const grouped = (documents: readonly Document[]): ReadonlyMap<string, Group> => {
   const groups = new Map<string, Group>()
   for (const { namespace, flags, segments } of documents) {
     const { key } = namespace.body
     const group = groups.get(key) ?? { namespace, flags: [], segments: [] }
-    if (namespace.stated) group.namespace = namespace
+    const body = { ...group.namespace.body, ...namespace.body }
+    if (Object.keys(namespace.body).length > 1) group.namespace = namespace
+    group.namespace = { ...group.namespace, body }
     for (const flag of flags) group.flags.push(flag)
     for (const segment of segments) group.segments.push(segment)
     groups.set(key, group)
@@ -40,23 +50,31 @@ const grouped = (documents: readonly Document[]): ReadonlyMap<string, Group> => 
   return groups
 }
 
-const existingKeys = async (client: Client, key: string): Promise<Keys & { readonly namespace?: Namespace }> => {
-  const path = `/api/v1/namespaces/${encodeURIComponent(key)}`
-  const keys = async (list: string) =>
-    (await all<{ readonly key: string }>(client, `${path}/${list}`, list)).map(({ key }) => key)
+type Existing = {
+  readonly namespace?: Namespace
+  readonly flags: readonly Flag[]
+  readonly segments: readonly Segment[]
+}
+
+/** Content of a namespace. `whole` fails if the service cannot read all of it. */
+const existing = async (client: Client, key: string, whole: boolean): Promise<Existing> => {
+  const path = `/api/v1/namespaces/${segment(key)}`
   try {
     const namespace = await client.ask<Namespace>('GET', path)
-    return { namespace, flags: await keys('flags'), segments: await keys('segments') }
+    const flags = await all<Flag>(client, `${path}/flags`, 'flags', { whole })
+    return { namespace, flags, segments: await all<Segment>(client, `${path}/segments`, 'segments', { whole }) }
   } catch (error) {
     if (isFailure(error) && error.exit === EXIT.notFound) return { flags: [], segments: [] }
     throw error
   }
 }
 
+const namespaceProblems = ({ at, body }: NamespacePart) => problemsOf('namespace', at, { name: body.key, ...body })
+
 /** Problems of the documents that show without the service. */
 export const problemsWithin = (documents: readonly Document[]): readonly Problem[] =>
   [...grouped(documents)].flatMap(([key, { namespace, flags, segments }]) => [
-    ...problemsOf('namespace', namespace.at, namespace.body),
+    ...namespaceProblems(namespace),
     ...contentProblems(key, flags, segments, undefined),
   ])
 
@@ -72,51 +90,70 @@ const contentProblems = (
   ...flags.flatMap((flag) => flagProblems(flag, key, known)),
 ]
 
-const nothing: Keys = { flags: [], segments: [] }
-
-/** Splits the parts into new ones and existing ones. */
-const sorted = <T extends FlagPart | SegmentPart>(parts: readonly T[], present: readonly string[]) => {
-  const keys = new Set(present)
-  const isThere = ({ body: { key } }: T) => key !== undefined && keys.has(key)
-  return { fresh: parts.filter((part) => !isThere(part)), old: parts.filter(isThere) }
+const byKey = <T extends { readonly key: string }>(items: readonly T[]) =>
+  new Map(items.map((item) => [item.key, item]))
+const itemsOf = <P extends FlagPart | SegmentPart, T>(parts: readonly P[], present: ReadonlyMap<string, T>) =>
+  parts.map((part): Item<P, T> => ({ part, present: present.get(part.body.key ?? '') }))
+const keysOf = (items: readonly Item<FlagPart | SegmentPart, unknown>[]) => items.map(({ part }) => part.body.key ?? '')
+const isNew = ({ present }: Item<unknown, unknown>) => present === undefined
+const missingIn = (present: ReadonlyMap<string, unknown>, items: readonly Item<FlagPart | SegmentPart, unknown>[]) => {
+  const kept = new Set(keysOf(items))
+  return [...present.keys()].filter((key) => !kept.has(key))
 }
-const keysOf = (parts: readonly (FlagPart | SegmentPart)[]) => parts.map(({ body }) => body.key ?? '')
 
-/** Plan of the import and all problems. The function only reads from the service. */
+/** Plan of the import and the problems of the documents. The function only reads from the service. */
 export const planned = async (client: Client, documents: readonly Document[], { skipExisting, drop }: PlanOptions) => {
   const [plans, problems]: [Plan[], Problem[]] = [[], []]
   for (const [key, { namespace, ...given }] of grouped(documents)) {
-    const unnamed = problemsOf('namespace', namespace.at, namespace.body)
+    const unnamed = namespaceProblems(namespace)
     problems.push(...unnamed)
     if (unnamed.length > 0) continue
 
-    const { namespace: present, ...keys } = await existingKeys(client, key)
-    const stay = drop ? nothing : keys
-    const [flags, segments] = [sorted(given.flags, stay.flags), sorted(given.segments, stay.segments)]
-    const known = new Set([...stay.segments, ...keysOf(given.segments)])
-    const clash = (kind: string, old: readonly (FlagPart | SegmentPart)[]) =>
-      skipExisting
+    const found = await existing(client, key, drop)
+    const [haveFlags, haveSegments] = [byKey(found.flags), byKey(found.segments)]
+    const [flags, segments] = [itemsOf(given.flags, haveFlags), itemsOf(given.segments, haveSegments)]
+    const known = new Set([...(drop ? [] : haveSegments.keys()), ...keysOf(segments)])
+    const clash = (kind: string, items: readonly Item<FlagPart | SegmentPart, unknown>[]) =>
+      skipExisting || drop
         ? []
-        : old.map(({ at, body }): Problem => {
-            return { ...notUnique(at('key'), `${kind} "${key}/${body.key}" is not unique`), existing: true }
-          })
+        : items
+            .filter((item) => !isNew(item))
+            .map(({ part: { at, body } }): Problem => {
+              return { ...notUnique(at('key'), `${kind} "${key}/${body.key}" is not unique`), existing: true }
+            })
     // An existing item that is skipped is not written, so its faults do not matter.
-    const checked = skipExisting ? { flags: flags.fresh, segments: segments.fresh } : given
-    problems.push(
-      ...clash('segment', segments.old),
-      ...clash('flag', flags.old),
-      ...contentProblems(key, checked.flags, checked.segments, known),
-    )
-    const { name, description } = namespace.body
-    const named = !namespace.stated || skipExisting || (present?.name === name && present.description === description)
+    const isWritten = (item: Item<unknown, unknown>) => !skipExisting || drop || isNew(item)
+    const [writtenFlags, writtenSegments] = [flags.filter(isWritten), segments.filter(isWritten)]
+    const faults = [
+      ...clash('segment', segments),
+      ...clash('flag', flags),
+      ...contentProblems(
+        key,
+        writtenFlags.map(({ part }) => part),
+        writtenSegments.map(({ part }) => part),
+        known,
+      ),
+    ]
+    problems.push(...faults)
+    if (faults.length > 0) continue
     plans.push({
       namespace,
       key,
-      naming: present === undefined ? 'create' : named ? 'keep' : 'update',
-      drops: drop ? keys : nothing,
-      skips: { flags: keysOf(flags.old), segments: keysOf(segments.old) },
-      segments: segments.fresh,
-      flags: flags.fresh,
+      present: found.namespace,
+      isNamed: !skipExisting,
+      drops: drop
+        ? { flags: missingIn(haveFlags, flags), segments: missingIn(haveSegments, segments) }
+        : { flags: [], segments: [] },
+      skips: {
+        flags: keysOf(flags.filter((item) => !isWritten(item))),
+        segments: keysOf(segments.filter((item) => !isWritten(item))),
+      },
+      segments: writtenSegments,
+      flags: await each(writtenFlags, async ({ part, present }) => ({
+        part,
+        present: present && (await wholeFlag(client, present)),
+      })),
+      counts: { flags: found.flags.length, segments: found.segments.length },
     })
   }
   return { plans, problems }

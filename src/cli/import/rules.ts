@@ -11,12 +11,13 @@ import { newNamespace } from '../../contract/namespace.ts'
 import type { Fields } from '../../contract/readers/input.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import { checkConstraint, operators } from '../../evaluation/operators.ts'
+import type { EXIT } from '../../failure.ts'
 
 /** A problem that prevents the import of a document. `existing`: the item is in the service already. */
 export type Problem = {
   readonly path: string
   readonly message: string
-  readonly exit: 'failed' | 'conflict' | 'notFound'
+  readonly exit: keyof typeof EXIT
   readonly existing?: true
 }
 

@@ -6,9 +6,11 @@ import { clientOf, reasonHeaders, type TargetOptions } from '../options.ts'
 import type { CommandServices } from '../services.ts'
 import { progressBar } from '../terminal/progress.ts'
 import { confirm, escapeControl, type Terminal } from '../terminal/terminal.ts'
+import { refusals } from './allowed.ts'
 import { partialShares, refuseAll } from './check.ts'
 import { planned, problemsWithin } from './plan.ts'
-import { type Rest, type Step, stepsOf, summary } from './write.ts'
+import { type Step, stepsOf, summary } from './steps.ts'
+import type { Rest } from './write.ts'
 
 export type ImportOptions = TargetOptions & {
   readonly stdin?: boolean
@@ -65,23 +67,27 @@ const done = async (
   const stop = () => stopped.abort()
   process.once('SIGINT', stop)
   const { update, end } = progressBar(terminal, clock, { ...options, unit: 'items' })
-  let count = 0
+  const complete: Step[] = []
   let failed: { readonly error: unknown } | undefined
   const running = new Set<Promise<void>>()
-  const ended = async (rest: Rest | undefined): Promise<void> => {
+  const ended = async (step: Step, rest: Rest | undefined): Promise<void> => {
     try {
       await rest?.()
-      update({ name: 'import', done: ++count, total: steps.length })
+      complete.push(step)
+      update({ name: 'import', done: complete.length, total: steps.length })
     } catch (error) {
       failed ??= { error }
     }
   }
   try {
-    for (const { begin } of steps) {
+    let phase = steps[0]?.phase
+    for (const step of steps) {
       if (running.size >= AT_ONCE) await Promise.race(running)
+      if (step.phase !== phase) await Promise.all(running)
+      phase = step.phase
       if (failed || stopped.signal.aborted) break
-      const rest = await begin?.()
-      const work = ended(rest).finally(() => running.delete(work))
+      const rest = await step.begin?.()
+      const work = ended(step, rest).finally(() => running.delete(work))
       running.add(work)
     }
   } catch (error) {
@@ -90,15 +96,33 @@ const done = async (
   await Promise.all(running)
   end()
   process.off('SIGINT', stop)
-  const progress = `${count} of ${steps.length} items imported. To continue: ${again}`
+  const [deleted, deletions] = [complete, steps].map((some) => some.filter(({ sign }) => sign === '-').length) as [
+    number,
+    number,
+  ]
+  const also = deletions === 0 ? '' : `, ${deleted} of ${deletions} deleted`
+  const progress = `${complete.length - deleted} of ${steps.length - deletions} items imported${also}. To continue: ${again}`
   if (failed) {
-    if (isFailure(failed.error) && count > 0) failed.error.message += `\n${progress}`
+    if (isFailure(failed.error) && complete.length > 0) failed.error.message += `\n${progress}`
     throw failed.error
   }
-  if (count === steps.length) return true
+  if (complete.length === steps.length) return true
   terminal.info(`Stopped: ${progress}`)
   endWith(EXIT.interrupted)
   return false
+}
+
+/** Answers that clients get because of the import, in sentences. */
+const absences = (steps: readonly Step[]): readonly string[] => {
+  const gone = steps.filter(({ sign, phase }) => sign === '-' && phase === 3).length
+  const replaced = steps.filter(({ isReplaced }) => isReplaced).length
+  const flags = (count: number) => (count === 1 ? '1 flag' : `${count} flags`)
+  return [
+    ...(gone > 0 ? [`After the import clients get "not found" for ${flags(gone)} (-).`] : []),
+    ...(replaced > 0
+      ? [`Until they exist again, clients get "not found" for ${flags(replaced)} of another type.`]
+      : []),
+  ]
 }
 
 const run = async (files: readonly string[], options: ImportOptions, given: CommandServices): Promise<void> => {
@@ -120,21 +144,25 @@ const run = async (files: readonly string[], options: ImportOptions, given: Comm
   const client = await clientOf(options, given)
   const { plans, problems } = await planned(client, documents, { skipExisting, drop })
   refuseAll([], problems)
-  const partial = quiet ? [] : plans.flatMap(({ flags }) => partialShares(flags))
+  const partial = quiet ? [] : plans.flatMap(({ flags }) => partialShares(flags.map(({ part }) => part)))
   for (const { place, given } of partial)
     info(
       `warning: ${escapeControl(place)}: give ${given} % together; the rest gets no variant here, but applications that evaluate by themselves give all entities to these variants`,
     )
 
   const steps = stepsOf(client, plans, headers)
+  refuseAll([], await refusals(client, plans, steps, options.reason !== undefined))
+  if (!quiet) for (const line of absences(steps)) info(line)
   if (dryRun) {
-    print(steps.map(({ sign, what }) => `${sign} ${escapeControl(what)}\n`).join(''))
+    const shown = steps.filter(({ sign }) => sign !== '=')
+    print(shown.map(({ sign, what }) => `${sign} ${escapeControl(what)}\n`).join(''))
     if (!quiet) info(`Dry run: ${summary(steps)}. Nothing is written.`)
     return
   }
-  const drops = steps.filter(({ sign }) => sign === '-').length
-  if (drops > 0) await confirm(terminal, `Delete ${drops} flags and segments before the import?`, yes)
-  const again = `rollcall import ${files.length === 0 ? '--stdin' : files.join(' ')} --skip-existing`
+  const drops = steps.filter(({ sign, isReplaced }) => sign === '-' || isReplaced).length
+  if (drops > 0)
+    await confirm(terminal, `Delete ${drops === 1 ? '1 flag or segment' : `${drops} flags and segments`}?`, yes)
+  const again = `rollcall import ${files.length === 0 ? '--stdin' : files.join(' ')} ${drop ? '--drop' : '--skip-existing'}`
   const finished = await done(steps, options, again, given)
   if (finished && !quiet) info(`Imported: ${summary(steps)}.`)
 }

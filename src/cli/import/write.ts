@@ -1,33 +1,27 @@
-import type { distributionBody } from '../../contract/flags/distribution.ts'
-import type { flagUpdate } from '../../contract/flags/flag.ts'
-import type { namespaceUpdate } from '../../contract/namespace.ts'
 import { isFailure } from '../../failure.ts'
-import type { Client } from '../client/client.ts'
-import type { FlagPart, GivenTo, SegmentPart } from '../document/parts.ts'
+import { type Client, segment } from '../client/client.ts'
+import type { FlagPart, SegmentPart } from '../document/parts.ts'
+import { batchesOf, sendBatches } from './batches.ts'
 import { rankOf } from './check.ts'
-import type { Plan } from './plan.ts'
+import { flagChanges, segmentChanges } from './differences.ts'
 
 /** Sends the remaining requests of an item. */
 export type Rest = () => Promise<void>
-/**
- * One item of the import, imported completely or not at all. Steps begin one after another to keep the order of lists;
- * their remaining requests may run concurrently.
- */
-export type Step = {
-  readonly sign: '+' | '*' | '-' | '~'
-  readonly what: string
-  readonly begin?: () => Promise<Rest | undefined>
-}
-
 type Made = { readonly id: string }
-type Write = <T>(path: string, method: string, url: string, body?: object) => Promise<T>
+export type Write = <T>(
+  path: string,
+  method: string,
+  url: string,
+  body?: object,
+  query?: { dryRun: 'true' },
+) => Promise<T>
 
 /** Sends the writes of an import. Failures name the location in the document. */
-const writer =
+export const writer =
   (client: Client, headers: Readonly<Record<string, string>>): Write =>
-  async (path, method, url, body) => {
+  async (path, method, url, body, query) => {
     try {
-      return await client.ask(method, url, { headers, ...(body && { body }) })
+      return await client.ask(method, url, { headers, ...(body && { body }), ...(query && { query }) })
     } catch (error) {
       if (isFailure(error) && path !== '') error.message = `${path}: ${error.message}`
       throw error
@@ -50,106 +44,47 @@ const whole =
     }
   }
 
-const makeSegment = async (write: Write, root: string, { path, body, constraints }: SegmentPart): Promise<Rest> => {
+/** Creates a segment. The constraints follow as one write, before any flag of the import uses the segment. */
+export const makeSegment = async (write: Write, root: string, part: SegmentPart): Promise<Rest> => {
+  const { path, body } = part
   await write(path, 'POST', `${root}/segments`, body)
-  const url = `${root}/segments/${encodeURIComponent(body.key ?? '')}`
+  const url = `${root}/segments/${segment(body.key ?? '')}`
+  const changes = segmentChanges(part, { ...body, constraints: [] })
   return whole(write, url, async () => {
-    for (const part of constraints) await write(part.path, 'POST', `${url}/constraints`, part.body)
+    await sendBatches(batchesOf(changes, 0), (changes) => write(path, 'POST', `${url}/changes`, { changes }))
   })
 }
 
-const makeFlag = async (
-  write: Write,
-  root: string,
-  { path, body, variants, rules, rollouts }: FlagPart,
-): Promise<Rest> => {
-  await write(path, 'POST', `${root}/flags`, body)
-  const url = `${root}/flags/${encodeURIComponent(body.key ?? '')}`
-  return whole(write, url, async () => {
-    const ids = new Map<string | undefined, string>()
-    let defaultVariantId: string | undefined
-    for (const { path, body, byDefault } of variants) {
-      const { id } = await write<Made>(path, 'POST', `${url}/variants`, body)
-      ids.set(body.key, id)
-      if (byDefault) defaultVariantId = id
-    }
-    const { name, description, enabled } = body
-    // The service keeps the metadata if the request has none.
-    const update: Omit<GivenTo<typeof flagUpdate>, 'metadata'> = { name, description, enabled, defaultVariantId }
-    if (defaultVariantId !== undefined) await write(path, 'PUT', url, update)
-    for (const [n, rule] of rules.entries()) {
-      const { id } = await write<Made>(rule.path, 'POST', `${url}/rules`, { ...rule.body, rank: rankOf(rule, n) })
-      for (const { path, variant, rollout } of rule.shares) {
-        const body: GivenTo<typeof distributionBody> = { variantId: ids.get(variant), rollout }
-        await write(path, 'POST', `${url}/rules/${id}/distributions`, body)
-      }
-    }
-    for (const { path, body } of rollouts) await write(path, 'POST', `${url}/rollouts`, body)
-  })
-}
-
-/** Steps of all plans, in the order of execution. */
-export const stepsOf = (
-  client: Client,
-  plans: readonly Plan[],
-  headers: Readonly<Record<string, string>>,
-): readonly Step[] => {
-  const write = writer(client, headers)
-  /** Step of the import that sends a single request. */
-  const only =
-    (...request: Parameters<Write>) =>
-    async () => {
-      await write(...request)
-      return undefined
-    }
-  return plans.flatMap(({ namespace: { path, body }, key, naming, drops, skips, segments, flags }): readonly Step[] => {
-    const root = `/api/v1/namespaces/${encodeURIComponent(key)}`
-    const drop = (kind: string, list: string, keys: readonly string[]) =>
-      keys.map((each): Step => {
-        const begin = only(path, 'DELETE', `${root}/${list}/${encodeURIComponent(each)}`)
-        return { sign: '-', what: `${kind} ${key}/${each}`, begin }
+/** Creates the rules of a flag at their ranks. A request for several changes makes no gaps between ranks. */
+const makeRules = async (write: Write, url: string, part: FlagPart, ids: ReadonlyMap<string, string>) => {
+  const keys = part.variants.map(({ body }) => body.key)
+  for (const [n, rule] of part.rules.entries()) {
+    const { id } = await write<Made>(rule.path, 'POST', `${url}/rules`, { ...rule.body, rank: rankOf(rule, n) })
+    for (const { path, variant, rollout } of rule.shares)
+      await write(path, 'POST', `${url}/rules/${id}/distributions`, {
+        variantId: ids.get(`variant-${keys.indexOf(variant)}`),
+        rollout,
       })
-    const skip = (kind: string, keys: readonly string[]) =>
-      keys.map((each): Step => ({ sign: '~', what: `${kind} ${key}/${each}` }))
-    const { name, description } = body
-    const update: GivenTo<typeof namespaceUpdate> = { name, description }
-    const named: Readonly<Record<Plan['naming'], readonly Step[]>> = {
-      create: [{ sign: '+', what: `namespace ${key}`, begin: only(path, 'POST', '/api/v1/namespaces', body) }],
-      update: [
-        {
-          sign: '*',
-          what: `namespace ${key}: name and description`,
-          begin: only(path, 'PUT', root, update),
-        },
-      ],
-      keep: [],
-    }
-    return [
-      ...named[naming],
-      ...drop('flag', 'flags', drops.flags),
-      ...drop('segment', 'segments', drops.segments),
-      ...skip('segment', skips.segments),
-      ...segments.map(
-        (part): Step => ({
-          sign: '+',
-          what: `segment ${key}/${part.body.key}`,
-          begin: () => makeSegment(write, root, part),
-        }),
-      ),
-      ...skip('flag', skips.flags),
-      ...flags.map(
-        (part): Step => ({ sign: '+', what: `flag ${key}/${part.body.key}`, begin: () => makeFlag(write, root, part) }),
-      ),
-    ]
-  })
+  }
 }
 
-/** Counts by kind: `3 created, 1 skipped`. */
-export const summary = (steps: readonly Step[]): string => {
-  const words = { '+': 'created', '*': 'updated', '-': 'dropped', '~': 'skipped' } as const
-  const counted = Object.entries(words).flatMap(([sign, word]) => {
-    const count = steps.filter((step) => step.sign === sign).length
-    return count === 0 ? [] : [`${count} ${word}`]
+/** Creates a flag. With parts it is off until it has all of them, because its answers would be wrong. */
+export const makeFlag = async (write: Write, root: string, part: FlagPart): Promise<Rest> => {
+  const { path, body, variants, rules, rollouts } = part
+  const hasParts = variants.length + rules.length + rollouts.length > 0
+  const first = hasParts ? { ...body, enabled: false } : body
+  await write(path, 'POST', `${root}/flags`, first)
+  const url = `${root}/flags/${segment(body.key ?? '')}`
+  const changes = flagChanges(part, { flag: { ...first, variants: [] }, rules: [], rollouts: [] })
+  const ranks = rules.map((rule, n) => Number(rankOf(rule, n))).toSorted((one, other) => one - other)
+  const isPlain = ranks.every((rank, n) => rank === n + 1)
+  const parts = changes.filter(({ op }) => op !== 'flag.update' && (isPlain || !op.startsWith('rule.')))
+  const send = (changes: object) => write<object>(path, 'POST', `${url}/changes`, { changes })
+  return whole(write, url, async () => {
+    const own = changes.filter(({ op }) => op === 'flag.update')
+    if (isPlain) return void (await sendBatches(batchesOf([...parts, ...own], 0), send))
+    const ids = await sendBatches(batchesOf(parts, 0), send)
+    await makeRules(write, url, part, ids)
+    await sendBatches(batchesOf(own, 0), send, ids)
   })
-  return counted.length === 0 ? 'nothing to do' : counted.join(', ')
 }
