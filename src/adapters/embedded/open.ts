@@ -10,6 +10,7 @@ import { insistOnFiles } from '../../regular-file.ts'
 import { connections } from './connections.ts'
 import { makeDirectory } from './files/directory.ts'
 import { roomOf } from './files/disk-space.ts'
+import { inspection } from './files/inspect.ts'
 import { LOCK, lockDirectory } from './files/lock.ts'
 import { setAside } from './files/set-aside.ts'
 import { snapshotFile } from './files/snapshot-file.ts'
@@ -41,6 +42,8 @@ export type Embedded = {
   readonly watch: (file: string) => void
   /** Sizes in bytes of the write-ahead logs, with the names of their databases. */
   readonly writeAheadLogs: () => Promise<readonly { readonly database: string; readonly bytes: number }[]>
+  /** Examines the files while they are in use. Reports damage to the listeners. */
+  readonly inspect: () => Promise<void>
   /** Stops the jobs, writes pending rows and releases the directory. */
   readonly close: () => Promise<void>
 }
@@ -155,7 +158,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
       onDamage: (of, error, era) => (of === paths.views ? damaged(error, era) : onDamage(error)),
       views: file,
     }
-    const ports = { log, views, snapshots, queue, keys, binding }
+    const ports = { log, views, snapshots, queue, keys, binding, inspect: inspection(paths, onDamage, damagedViews) }
     const { watch, logs: writeAheadLogs } = open
     return { store: { ...ports, files, renewal, full: room.full, watch, writeAheadLogs, close } }
   } catch (error) {

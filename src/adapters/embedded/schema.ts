@@ -76,3 +76,35 @@ create table if not exists binding (
   position integer not null
 ) strict;
 `
+
+/**
+ * ledger.sqlite: `tiles` holds the full tiles of the tree, which the log can replace. `sealed` holds the newest
+ * checkpoint, which nothing can replace: back it up with the signing key. `checkpoints` holds earlier checkpoints.
+ */
+export const ledgerSchema = `
+create table if not exists tiles (
+  level    integer not null,
+  n        integer not null,
+  root     blob    not null,
+  position integer not null,
+  event    text    not null,
+  mac      blob    not null,
+  hashes   blob    not null,
+  primary key (level, n)
+) strict;
+create table if not exists sealed (
+  only   integer not null primary key check (only = 1),
+  record text    not null
+) strict;
+create table if not exists checkpoints (
+  size   integer not null primary key,
+  root   text    not null,
+  text   text    not null,
+  at     text    not null,
+  keep   integer not null
+) strict;
+create table if not exists scrubs (
+  only   integer not null primary key check (only = 1),
+  result text    not null
+) strict;
+`

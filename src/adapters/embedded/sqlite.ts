@@ -19,7 +19,7 @@ export type Database = {
   readonly prepare: (sql: string) => Statement
   readonly close: () => void
 }
-type Driver = { readonly DatabaseSync: new (path: string, options: { readOnly: boolean; timeout: number }) => Database }
+type Driver = { readonly DatabaseSync: new (path: string, options: Record<string, number | boolean>) => Database }
 
 /** Node's own SQLite if it can return rows as arrays (22.16 and 24 or later), else the package with the same API. */
 const driver = async (): Promise<Driver> => {
@@ -32,6 +32,8 @@ export type Mode = 'read' | 'durable' | 'rebuildable' | 'erasing' | 'lock'
 
 /** Size to which a write-ahead log shrinks after a long read made it grow. */
 const SHRINKING = `pragma journal_size_limit=${64 * 1_048_576}`
+/** The schema of a file may call no function with effects, and pages are checked when they are read. */
+const HARDENED = 'pragma trusted_schema=off; pragma cell_size_check=on'
 /** Pragmas by purpose. Durability is explicit, because the driver's defaults depend on its compilation. */
 const settings: Readonly<Record<Mode, string>> = {
   read: 'pragma query_only=on; pragma mmap_size=1073741824',
@@ -53,9 +55,9 @@ export const openDatabase = async (path: string, mode: Mode): Promise<Database> 
     privateFile(path)
     for (const companion of filesOf(path).slice(1)) closeToOthers(companion)
   }
-  const timeout = mode === 'lock' ? 0 : 5000
-  const database = new DatabaseSync(readOnly ? readOnlyAddress(path) : path, { readOnly, timeout })
-  database.exec(settings[mode])
+  const options = { readOnly, timeout: mode === 'lock' ? 0 : 5000, defensive: true }
+  const database = new DatabaseSync(readOnly ? readOnlyAddress(path) : path, options)
+  database.exec(`${HARDENED}; ${settings[mode]}`)
   return database
 }
 
@@ -151,42 +153,39 @@ const code = (error: unknown): number | undefined => {
   if (!(error instanceof Error)) return undefined
   return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : CODES[error.message]
 }
+const hasCode = (error: unknown, text: string): error is Error & { readonly file?: string } =>
+  error instanceof Error && 'code' in error && error.code === text
 
 /** True for SQLITE_BUSY: a different connection has locked the file. */
 export const isBusy = (error: unknown): boolean => code(error) === 5
 /** True for SQLITE_FULL and ENOSPC: the write changed nothing, and a later write may succeed. */
-export const isFull = (error: unknown): boolean =>
-  code(error) === 13 || (error instanceof Error && 'code' in error && error.code === 'ENOSPC')
+export const isFull = (error: unknown): boolean => code(error) === 13 || hasCode(error, 'ENOSPC')
 /** True for errors that make a file unusable: CORRUPT, IOERR, CANTOPEN, NOTADB. */
 export const isBroken = (error: unknown): boolean => [10, 11, 14, 26].includes(code(error) ?? 0)
-const isNoFile = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === NO_FILE
 /** A row that SQLite returned has invalid content, for example text that is not JSON. */
 const isSenseless = (error: unknown): boolean =>
   (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) &&
-  !('code' in error && error.code === 'ERR_INVALID_ARG_TYPE')
+  !hasCode(error, 'ERR_INVALID_ARG_TYPE')
 /** True if a file lacks data that was written to it: CORRUPT, NOTADB, invalid rows, or a missing file. */
 export const isDamage = (error: unknown): boolean =>
-  [11, 26].includes(code(error) ?? 0) || isSenseless(error) || isNoFile(error)
+  [11, 26].includes(code(error) ?? 0) || isSenseless(error) || hasCode(error, NO_FILE) || hasCode(error, DAMAGED)
 /** True if tables, indexes or rows differ from the schema of this program: ERROR, CONSTRAINT, MISMATCH. */
 export const isMisshapen = (error: unknown): boolean => [1, 19, 20].includes(code(error) ?? 0)
 
 export const DAMAGED = 'DAMAGED'
+/** Error for content that this program did not write. The function `ofFile` adds the name of the file. */
+export const damage = (why: string): Error => Object.assign(new Error(why), { code: DAMAGED })
 /** Error that names the damaged file. */
-const damaged = (file: string, cause: unknown): Error => {
+export const damaged = (file: string, cause: unknown): Error => {
+  if (damagedFile(cause) !== undefined) return cause as Error
   // Do not quote invalid content: it may be personal or huge.
   const why = isSenseless(cause) || !(cause instanceof Error) ? 'a row has invalid content' : cause.message
   return Object.assign(new Error(`${file}: ${why}`), { code: DAMAGED, file })
 }
 /** File that an error of `damaged` names. */
-export const damagedFile = (error: unknown): string | undefined =>
-  error instanceof Error && 'file' in error && 'code' in error && error.code === DAMAGED
-    ? String(error.file)
-    : undefined
+export const damagedFile = (error: unknown): string | undefined => (hasCode(error, DAMAGED) ? error.file : undefined)
 
-/**
- * Runs work on a file, and names the file in errors that indicate damage. Errors that indicate damage are rethrown with
- * the name of the file.
- */
+/** Runs work on a file. Errors that indicate damage are rethrown with the name of the file. */
 export const ofFile = async <T>(
   file: string,
   work: () => T | Promise<T>,

@@ -11,7 +11,7 @@ import { silent } from '../stores/store-listeners.ts'
 import { eventsOf } from '../stores/stores.ts'
 import { verifyKeys } from '../stores/verify-keys.ts'
 import { BACKUP_FILE, COPIED, type CopiedName, statementText } from './backup-file.ts'
-import { checkCopies } from './check-copies.ts'
+import { checkCopies, isDatabase } from './check-copies.ts'
 import { configOfCopy, createDirectory, inCopy, namesIn } from './directory.ts'
 
 /** Files that a copy with keys must have. */
@@ -37,6 +37,15 @@ const sourcesOf = (config: Config, withKeys: boolean): readonly (readonly [name:
       fail('notFound', `There is no ${path}.`, 'Set --data and --config as for the service that uses the directory.')
     return []
   })
+}
+
+/** Fails with exit code 3 if a database to copy has objects that are not of this version. */
+const insistOnSources = async (sources: ReturnType<typeof sourcesOf>): Promise<void> => {
+  const { problemsIn, refuseDamaged } = await import('../../adapters/embedded/files/inspect.ts')
+  for (const [name, path] of sources) {
+    const [problem] = isDatabase(name) ? await problemsIn(path) : []
+    if (problem !== undefined) refuseDamaged(`${path}: ${problem}`)
+  }
 }
 
 /**
@@ -103,6 +112,7 @@ export const backUp: BackupServices['backUp'] = async (config, clock, { director
     const { digestOf } = await import('../../adapters/embedded/backup/copy-file.ts')
     const { replaceFile } = await import('../../adapters/embedded/files/replace-file.ts')
     await createDirectory(directory)
+    await insistOnSources(sourcesOf(config, withKeys))
     const names = await copyAll(config, directory, withKeys)
     const { content, of } = await checkCopies(directory, names, progress)
     const canSign = withKeys ? await checkKeys(directory, of, clock) : undefined

@@ -80,6 +80,16 @@ const checkedLog = async (
   return { content, of, record, roots }
 }
 
+/** True for the name of a database. */
+export const isDatabase = (name: CopiedName): boolean => name.endsWith('.sqlite')
+
+/** Fails with exit code 3 if SQLite finds a copied database damaged, or if it has objects that are not of this version. */
+export const insistOnSound = async (directory: string, name: CopiedName): Promise<void> => {
+  const { problemsOfCopy } = await import('../../adapters/embedded/backup/inspect-copy.ts')
+  const [problem] = await problemsOfCopy(join(directory, name))
+  if (problem !== undefined) unsound(directory, `${name} is damaged: ${problem}`)
+}
+
 /**
  * Checks the databases of a copy: SQLite's own check of each, and the tree over the log against the checkpoint and the
  * sealed record. `sizes`: sizes at which the caller needs the root. Fails with exit code 3 for any difference.
@@ -90,12 +100,8 @@ export const checkCopies = async (
   progress: Progress,
   sizes: readonly number[] = [],
 ): Promise<CheckedCopies> => {
-  const { problemsIn } = await import('../../adapters/embedded/backup/inspect-copy.ts')
   const { withEmbeddedLog } = await import('../../adapters/embedded/files/check.ts')
-  for (const name of names.filter((each) => each.endsWith('.sqlite'))) {
-    const [problem] = await problemsIn(join(directory, name))
-    if (problem !== undefined) unsound(directory, `${name} is damaged: ${problem}`)
-  }
+  for (const name of names.filter(isDatabase)) await insistOnSound(directory, name)
   const seals = await sealsIn(directory, names)
   return withEmbeddedLog(join(directory, 'events.sqlite'), (log) => checkedLog(directory, log, seals, sizes, progress))
 }

@@ -6,12 +6,15 @@ import { fail } from '../../failure.ts'
 import { parseCheckpoint } from '../../ledger/note/checkpoint.ts'
 import { bytesOf, whyUnread } from '../../regular-file.ts'
 import { BACKUP_FILE, type BackupStatement, COPIED, parseStatement } from './backup-file.ts'
-import { checkCopies } from './check-copies.ts'
+import { checkCopies, insistOnSound, isDatabase } from './check-copies.ts'
 import { createDirectory, inCopy, namesIn } from './directory.ts'
 import { decideOnLedger } from './restored-ledger.ts'
 
 /** Directory in the target that receives the files before they are checked. */
 const STAGING = 'restoring'
+/** Directory in the staging directory for the copied databases. */
+const COPIES = 'copies'
+type Progress = Parameters<BackupServices['restoreBackup']>[1]['progress']
 
 /**
  * Files in the order in which they leave the staging directory. No service starts on the log without the keys, so they
@@ -48,20 +51,37 @@ const insistOnEmpty = (into: string): void => {
   fail('usage', `${into} is not empty.`, 'Name a directory that does not exist, or an empty one.')
 }
 
-/** Copies the files of a backup, and compares each copy with the statement. */
-const copyFiles = async (directory: string, staging: string, { files }: BackupStatement): Promise<void> => {
+/**
+ * Copies the files of a backup, and compares each copy with the statement. The rows of a copied database are written
+ * into a new one, so that nothing else of the copy remains.
+ */
+const copyFiles = async (
+  directory: string,
+  staging: string,
+  { files, events }: BackupStatement,
+  progress: Progress,
+): Promise<void> => {
+  const { rewriteDatabase } = await import('../../adapters/embedded/backup/rewrite-database.ts')
   const { copyFile } = await import('../../adapters/embedded/backup/copy-file.ts')
   const names = namesIn(directory)
   for (const { name, bytes, sha256 } of files) {
     const from = join(directory, name)
     if (!names.includes(name)) fail('check', `${from} is missing.`)
-    const copied = await copyFile(from, join(staging, name))
+    const copies = isDatabase(name) ? join(staging, COPIES) : staging
+    const copied = await copyFile(from, join(copies, name))
     if (copied.bytes !== bytes || copied.sha256 !== sha256)
       fail(
         'check',
         `${from} is not the file of this backup: its ${copied.bytes === bytes ? 'content' : 'size'} differs.`,
       )
+    if (!isDatabase(name)) continue
+    await insistOnSound(copies, name)
+    await rewriteDatabase(join(copies, name), join(staging, name), (done) => {
+      if (name === 'events.sqlite') progress({ name: 'copying', done: Math.min(done, events), total: events })
+    })
+    await rm(join(copies, name))
   }
+  await rm(join(staging, COPIES), { recursive: true })
 }
 
 /** Fails if a database is incomplete without its write-ahead log, because the disk was full when it was closed. */
@@ -104,7 +124,8 @@ export const restoreBackup: BackupServices['restoreBackup'] = async (
     await createDirectory(staging)
     let isMoving = false
     try {
-      await copyFiles(directory, staging, statement)
+      await createDirectory(join(staging, COPIES))
+      await copyFiles(directory, staging, statement, progress)
       const retained = decision && 'text' in decision ? parseCheckpoint(decision.text) : undefined
       const names = statement.files.map(({ name }) => name)
       const checked = await checkCopies(staging, names, progress, retained ? [retained.size] : [])

@@ -8,11 +8,11 @@ const [FIRST_MS, LOOK_MS] = [60_000, 1_000]
 
 /**
  * Periodic comparison of the whole log with the ledger, on one instance. `every` in ms; 0 for never. Each run first
- * destroys again the keys of erased subjects.
+ * examines the files of the store, and destroys again the keys of erased subjects.
  */
 export const scrubJob = (
   every: number,
-  { clock, stores: { queue }, intervals, onError }: Pick<Core, 'clock' | 'stores' | 'intervals' | 'onError'>,
+  { clock, stores: { queue, inspect }, intervals, onError }: Pick<Core, 'clock' | 'stores' | 'intervals' | 'onError'>,
   { scrub, state }: Pick<Ledger, 'scrub' | 'state'>,
   eraseAgain: () => Promise<void>,
 ) => {
@@ -24,6 +24,7 @@ export const scrubJob = (
     if (stop.signal.aborted) return
     intervals.set(NAME, every)
     const run: Ledger['scrub'] = async (...args) => {
+      await inspect?.()
       await eraseAgain()
       return scrub(...args)
     }

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { LogFinding, Services } from '../../cli/services.ts'
+import { messageOf } from '../../errors.ts'
 import { catalog } from '../../events/catalog.ts'
 import { reader } from '../../events/define.ts'
 import type { Stored } from '../../events/log.ts'
@@ -21,6 +23,17 @@ const unreadable = ({ stream, type, data, meta }: Stored): string | undefined =>
   }
 }
 
+/** Objects of the other files of a data directory that are not of this version. */
+const otherProblems = async (directory: string): Promise<readonly LogFinding[]> => {
+  const { problemsIn } = await import('../../adapters/embedded/files/inspect.ts')
+  const findings: LogFinding[] = []
+  for (const name of ['subjects.sqlite', 'ledger.sqlite']) {
+    const problems = await problemsIn(join(directory, name)).catch((error: unknown) => [messageOf(error)])
+    findings.push(...problems.map((found) => ({ check: 'schema', where: name, found })))
+  }
+  return findings
+}
+
 /** Checks the log of a data directory, read-only. The service may run during the check. */
 export const checkLog: Services['checkLog'] = async (config) => {
   const file = eventsOf(config)
@@ -38,5 +51,6 @@ export const checkLog: Services['checkLog'] = async (config) => {
         if (why !== undefined) findings.push({ check: 'events', where: `position ${event.position}`, found: why })
       }
   })
+  findings.push(...(await otherProblems(config.storage.data_dir)))
   return { events, findings }
 }

@@ -1,9 +1,12 @@
 import { isTakenAway } from '../../adapters/embedded/files/taken-away.ts'
+import { damagedFile } from '../../adapters/embedded/sqlite.ts'
 import { fail } from '../../failure.ts'
 import type { Fatal } from '../telemetry/fatal.ts'
 
 const LOG =
   'rollcall ends: the event log is damaged; list the damage with: rollcall log check. Then restore the file from a backup'
+const FILE =
+  'rollcall ends: a file of the data directory is damaged; list the damage with: rollcall log check. Then restore the file from a backup'
 const TAKEN =
   'rollcall ends: a file of the data directory was moved, removed or replaced; put the files back, or mount their volume, before the next start'
 const LOST = 'rollcall ends: this process can no longer write to the data directory'
@@ -46,7 +49,8 @@ export const damageWatch = (fatal: Fatal, renew: (error: Error) => void) => {
   }
   return {
     onLost: (error: Error): void => ends(isTakenAway(error) ? TAKEN : LOST)(error),
-    onDamage: ends(LOG),
+    onDamage: (error: Error): void =>
+      ends(/(?:subjects|ledger)\.sqlite$/.test(damagedFile(error) ?? '') ? FILE : LOG)(error),
     onDamagedViews: (error: Error): void => {
       views = true
       meet(() => renew(error), error)

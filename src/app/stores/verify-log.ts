@@ -34,7 +34,7 @@ export const verifyLog = async (
     before === undefined ||
     (look.positionsMissing === before.positionsMissing &&
       look.revisionsMissing === before.revisionsMissing &&
-      look.findings.every(({ check }) => check !== 'guards'))
+      look.findings.every(({ check }) => check === 'positions' || check === 'revisions'))
   if (isKnown) {
     if (reason !== undefined)
       listeners.warn(

@@ -24,7 +24,7 @@ export const addLog = (program: Command, given: CommandServices): void => {
   withOutput(withConfig(log.command('check'), given), ['table', 'json', 'ndjson', 'name'])
     .summary('report all problems of the event log; exit code 3 if one is found')
     .description(
-      "Runs SQLite's integrity check of events.sqlite, checks triggers, positions, revisions, ids and times, and reads each event. The service may be running.",
+      "Runs SQLite's integrity check of events.sqlite, checks the schemas of the files, positions, revisions, ids and times, and reads each event. The service may be running.",
     )
     .option('--data <dir>', 'directory of the embedded store')
     .action(async (options: FileOptions & OutputOptions) => {

@@ -25,7 +25,7 @@ export const copyDatabase = async (from: string, to: string): Promise<void> => {
 }
 
 /** Opens a copy for writing. It counts only when it is whole and synced, so it needs no journal on the disk. */
-const openCopy = async (path: string): Promise<Database> => {
+export const openCopy = async (path: string): Promise<Database> => {
   const database = await openDatabase(path, 'lock')
   database.exec('pragma synchronous=off; pragma secure_delete=on')
   return database

@@ -1,13 +1,17 @@
 import { messageOf } from '../../../errors.ts'
+import { problemsOf } from '../files/inspect.ts'
 import { sqliteProblems } from '../files/look.ts'
 import { openDatabase } from '../sqlite.ts'
 
-/** Problems that SQLite's own check finds in a database, of which it reads the whole file; empty if it is intact. */
-export const problemsIn = async (file: string): Promise<readonly string[]> => {
+/**
+ * Problems that SQLite's own check finds in a database, of which it reads the whole file, and objects that are not of
+ * this version; empty if it is intact.
+ */
+export const problemsOfCopy = async (file: string): Promise<readonly string[]> => {
   try {
     const database = await openDatabase(file, 'read')
     try {
-      return sqliteProblems(database)
+      return [...sqliteProblems(database), ...problemsOf(database, file)]
     } finally {
       database.close()
     }

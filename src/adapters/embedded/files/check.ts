@@ -1,6 +1,7 @@
 import type { EventLog } from '../../../events/log.ts'
 import { embeddedLog } from '../log.ts'
 import { openDatabase } from '../sqlite.ts'
+import { problemsOf, refuseDamaged } from './inspect.ts'
 import { checkLog, type Finding } from './look.ts'
 import { closed } from './standing.ts'
 
@@ -23,7 +24,7 @@ export const withCheckedLog = async (
     } catch (error) {
       findings = broken(error)
     }
-    const isWhole = findings.every(({ check }) => check !== 'sqlite')
+    const isWhole = findings.every(({ check }) => check !== 'sqlite' && check !== 'schema')
     await take(
       findings,
       database && isWhole ? embeddedLog(closed, database, { file, onDamage: () => undefined }) : undefined,
@@ -33,14 +34,22 @@ export const withCheckedLog = async (
   }
 }
 
-/** Runs work on a file of events, read-only, while other processes may write to it. */
+/**
+ * Runs work on a file of events, read-only, while other processes may write to it. Fails with exit code 3 if the file is
+ * damaged.
+ */
 export const withEmbeddedLog = async <T>(
   file: string,
   work: (log: Pick<EventLog, 'readAll' | 'read' | 'head'>) => Promise<T>,
 ): Promise<T> => {
   const database = await openDatabase(file, 'read')
+  let damaged: string | undefined
   try {
-    return await work(embeddedLog(closed, database, { file, onDamage: () => undefined }))
+    const [problem] = problemsOf(database, file)
+    if (problem !== undefined) return refuseDamaged(`${file}: ${problem}`)
+    return await work(embeddedLog(closed, database, { file, onDamage: ({ message }) => (damaged = message) }))
+  } catch (error) {
+    throw damaged === undefined ? error : refuseDamaged(damaged)
   } finally {
     database.close()
   }

@@ -1,9 +1,10 @@
 import { eventsSchema } from '../schema.ts'
 import { type Database, rowsOf } from '../sqlite.ts'
+import { type Difference, differenceText, schemaDifferences } from './schema-differences.ts'
 
 /** A problem of the log: the kind of check, the position or stream, and the result. */
 export type Finding = {
-  readonly check: 'sqlite' | 'guards' | 'positions' | 'revisions' | 'ids' | 'times' | 'events'
+  readonly check: 'sqlite' | 'schema' | 'guards' | 'positions' | 'revisions' | 'ids' | 'times' | 'events'
   readonly where: string
   readonly found: string
 }
@@ -18,17 +19,6 @@ export type Look = {
 const MOST_FINDINGS = 10
 export const NOTHING: Look = { findings: [], positionsMissing: 0, revisionsMissing: 0 }
 
-/**
- * Triggers that reject changes of events, and the unique index of streams: the text after `create … if not exists` by
- * name.
- */
-const GUARDS: ReadonlyMap<string, string> = new Map(
-  eventsSchema
-    .split('\n')
-    .flatMap((line) => /^create (?:unique index|trigger) if not exists ((\w+) .*);$/.exec(line) ?? [])
-    .flatMap((part, n, parts) => (n % 3 === 2 ? [[part, parts[n - 1]!] as const] : [])),
-)
-
 const INDEX = 'events_stream'
 /** Possible consequence of each missing trigger or index. */
 const WITHOUT: Readonly<Record<string, string>> = {
@@ -37,21 +27,19 @@ const WITHOUT: Readonly<Record<string, string>> = {
   [INDEX]: 'a revision may have been written twice',
 }
 
-/** Triggers and indexes of the log that differ from the schema, each with the difference. */
-const wrongGuards = (database: Database): readonly (readonly [name: string, found: string])[] => {
-  const texts = rowsOf(database, "select name, sql from sqlite_schema where tbl_name = 'events'").all()
-  const existing = new Map(texts as [string, string | null][])
-  return [...GUARDS].flatMap(([name, text]) => {
-    const found = existing.get(name)
-    return found?.endsWith(` ${text}`) ? [] : [[name, found ? 'it was changed' : 'it is missing'] as const]
-  })
+/** Differences of the schema of a log. Only the objects of `WITHOUT` must exist; the start creates the others. */
+const wrongObjects = (database: Database): readonly Difference[] => {
+  const all = schemaDifferences(database, eventsSchema)
+  const isEmpty = all.some(({ name, state }) => name === 'events' && state === 'missing')
+  return all.filter(({ name, state }) => state !== 'missing' || (!isEmpty && name in WITHOUT))
 }
 
-const kindOf = (guard: string): string => (guard === INDEX ? 'index' : 'trigger')
-
-/** Deletes changed triggers, so that the schema creates them again. */
-export const dropChanged = (database: Database): void => {
-  for (const [name] of wrongGuards(database)) database.exec(`drop ${kindOf(name)} if exists ${name}`)
+const objectFinding = (difference: Difference): Finding => {
+  const [where, found] = differenceText(difference)
+  const isGuard = difference.name in WITHOUT && difference.state !== 'foreign'
+  return isGuard
+    ? { check: 'guards', where, found: `${found}, so ${WITHOUT[difference.name]}` }
+    : { check: 'schema', where, found }
 }
 
 const events = (count: number) => (count === 1 ? '1 event' : `${count} events`)
@@ -125,9 +113,11 @@ export const sqliteProblems = (database: Database): readonly string[] =>
  */
 export const checkLog = (database: Database): readonly Finding[] => {
   const own = sqliteProblems(database).map((found): Finding => ({ check: 'sqlite', where: 'the file', found }))
-  if (own.length > 0 || !rowsOf(database, IS_THERE).get()) return own
+  if (own.length > 0) return own
+  const { findings } = lookAtLog(database)
+  if (!rowsOf(database, IS_THERE).get() || findings.some(({ check }) => check === 'schema')) return findings
   const head = headOf(database)
-  return [...lookAtLog(database).findings, ...ids(database, head), ...times(database, head)]
+  return [...findings, ...ids(database, head), ...times(database, head)]
 }
 
 const IS_THERE = "select 1 from sqlite_schema where type = 'table' and name = 'events'"
@@ -139,19 +129,17 @@ const headOf = (database: Database): number =>
   (rowsOf(database, 'select coalesce(max(position), 0) from events').get() as [number])[0]
 
 /**
- * Quick check of an event log: compares its triggers and its index with those of this program, and counts missing
+ * Quick check of an event log: compares all objects of its schema with those of this program, and counts missing
  * positions and revisions over one index. Changes nothing.
  */
 export const lookAtLog = (database: Database): Look => {
-  if (!rowsOf(database, IS_THERE).get()) return NOTHING
-  const wrong = wrongGuards(database)
-  const missing = wrong.map(([name, found]): Finding => {
-    return { check: 'guards', where: `${kindOf(name)} ${name}`, found: `${found}, so ${WITHOUT[name]}` }
-  })
+  const wrong = wrongObjects(database)
+  const objects = wrong.map(objectFinding)
   // Counting without the index would read the whole log.
-  if (wrong.some(([name]) => name === INDEX)) return { ...NOTHING, findings: missing }
+  if (!rowsOf(database, IS_THERE).get() || wrong.some(({ name }) => name === INDEX))
+    return { ...NOTHING, findings: objects }
   const head = headOf(database)
   const [positionsMissing, gaps] = positions(database, head)
   const [revisionsMissing, holes] = revisions(database, head)
-  return { findings: [...missing, ...gaps, ...holes], positionsMissing, revisionsMissing }
+  return { findings: [...objects, ...gaps, ...holes], positionsMissing, revisionsMissing }
 }

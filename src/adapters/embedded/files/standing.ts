@@ -1,13 +1,17 @@
 import { statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { refuse } from '../../../errors.ts'
 import type { EventLog } from '../../../events/log.ts'
 import { opens } from '../../key-wrap.ts'
 import { WITNESS } from '../keys.ts'
 import { embeddedLog } from '../log.ts'
-import { ofFile, openDatabase, rowsOf } from '../sqlite.ts'
+import { subjectsSchema } from '../schema.ts'
+import { damaged, ofFile, openDatabase, rowsOf } from '../sqlite.ts'
 import type { Channel } from '../writer/channel.ts'
 import type { Paths } from '../writer/protocol.ts'
+import { LEDGER, problemsIn } from './inspect.ts'
 import { type Look, lookAtLog, NOTHING } from './look.ts'
+import { insistOnSchema } from './schema-differences.ts'
 
 /** Contents of a data directory before any file is created in it. */
 export type Standing = {
@@ -39,6 +43,7 @@ export const withStanding = async <T>(
   look: (standing: Standing) => Promise<T>,
 ): Promise<T> => {
   const history = isThere(events) ? await ofFile(events, () => openDatabase(events, 'read')) : undefined
+  await insistOnLedger(join(dirname(events), LEDGER))
   const listeners = { file: events, onDamage: () => undefined }
   try {
     const hasEvents = await ofFile(events, () => history && rowsOf(history, HAS_TABLE).get('events'))
@@ -54,6 +59,12 @@ export const withStanding = async <T>(
   }
 }
 
+/** Throws if a ledger has objects that are not of this version. One that does not open is set aside later. */
+const insistOnLedger = async (file: string): Promise<void> => {
+  const problems = await problemsIn(file).catch(() => [])
+  if (problems.length > 0) throw damaged(file, new Error(problems.join('; ')))
+}
+
 /**
  * Reads the row with which a key-encryption key is checked. Opens the file for writing, as the writer does, so that
  * SQLite first rolls back a transaction that a power loss interrupted.
@@ -62,6 +73,7 @@ const witnessIn = async (path: string): Promise<Uint8Array | undefined> => {
   if (!isThere(path)) return undefined
   const database = await openDatabase(path, 'erasing')
   try {
+    insistOnSchema(database, subjectsSchema)
     if (!rowsOf(database, HAS_TABLE).get('subjects')) return undefined
     const row = rowsOf(database, 'select key from subjects where subject = ?').get(WITNESS)
     return (row as readonly [Uint8Array | null] | undefined)?.[0] ?? undefined

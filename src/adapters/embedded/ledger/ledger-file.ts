@@ -6,39 +6,9 @@ import type {
   SealedRecord,
   StoredTile,
 } from '../../../ledger/ledger-store.ts'
+import { insistOnSchema } from '../files/schema-differences.ts'
+import { ledgerSchema } from '../schema.ts'
 import { type Database, rowsOf } from '../sqlite.ts'
-
-/**
- * ledger.sqlite: `tiles` holds the full tiles of the tree, which the log can replace. `sealed` holds the newest
- * checkpoint, which nothing can replace: back it up with the signing key. `checkpoints` holds earlier checkpoints.
- */
-const schema = `
-create table if not exists tiles (
-  level    integer not null,
-  n        integer not null,
-  root     blob    not null,
-  position integer not null,
-  event    text    not null,
-  mac      blob    not null,
-  hashes   blob    not null,
-  primary key (level, n)
-) strict;
-create table if not exists sealed (
-  only   integer not null primary key check (only = 1),
-  record text    not null
-) strict;
-create table if not exists checkpoints (
-  size   integer not null primary key,
-  root   text    not null,
-  text   text    not null,
-  at     text    not null,
-  keep   integer not null
-) strict;
-create table if not exists scrubs (
-  only   integer not null primary key check (only = 1),
-  result text    not null
-) strict;
-`
 
 type RootRow = [n: number, root: Uint8Array, position: number, event: string, mac: Uint8Array]
 type KeptRow = [size: number, root: string, text: string, at: string, keep: number]
@@ -95,7 +65,8 @@ const tileOps = (database: Database) => {
 
 /** Creates the tables and returns the operations. */
 export const ledgerOps = (database: Database): LedgerOps => {
-  database.exec(schema)
+  database.exec(ledgerSchema)
+  insistOnSchema(database, ledgerSchema)
   const record = rowsOf(database, 'select record from sealed')
   const insert = database.prepare('insert or ignore into sealed (only, record) values (1, ?)')
   const write = database.prepare('insert or replace into sealed (only, record) values (1, ?)')

@@ -1,10 +1,23 @@
 import { existsSync } from 'node:fs'
 import type { SealedRecord } from '../../../ledger/ledger-store.ts'
-import { openDatabase, rowsOf } from '../sqlite.ts'
+import { insistOnSchema } from '../files/schema-differences.ts'
+import { ledgerSchema } from '../schema.ts'
+import { type Database, openDatabase, rowsOf } from '../sqlite.ts'
+
+const openLedger = async (file: string): Promise<Database> => {
+  const database = await openDatabase(file, 'read')
+  try {
+    insistOnSchema(database, ledgerSchema)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
 
 /** The sealed record in the file of a ledger, read-only; undefined if there is none. */
 export const sealedRecordIn = async (file: string): Promise<SealedRecord | undefined> => {
-  const database = await openDatabase(file, 'read')
+  const database = await openLedger(file)
   try {
     const sealed = rowsOf(database, 'select record from sealed').get() as [string] | undefined
     return sealed && (JSON.parse(sealed[0]) as SealedRecord)
@@ -19,7 +32,7 @@ export const sealedRecordIn = async (file: string): Promise<SealedRecord | undef
  */
 export const newestCheckpointIn = async (file: string): Promise<string | undefined> => {
   if (!existsSync(file)) return undefined
-  const database = await openDatabase(file, 'read')
+  const database = await openLedger(file)
   try {
     const sealed = rowsOf(database, 'select record from sealed').get() as [string] | undefined
     const { text } = sealed ? (JSON.parse(sealed[0]) as SealedRecord) : {}

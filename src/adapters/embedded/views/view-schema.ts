@@ -10,7 +10,7 @@ export const quoted = (name: string) => `"${name}"`
 export const columnsOf = (view: Shape) => [...OWN, ...view.fields]
 const list = (names: readonly string[], form: (name: string) => string) => names.map(form).join(', ')
 
-export const createTable = (table: string, { fields }: Shape) =>
+export const createTable = (table: string, { fields }: Pick<Shape, 'fields'>) =>
   `create table ${quoted(table)} (_key text not null, _revision integer not null, _position integer not null, _changes integer not null,
    _doc text, _unreadable text${fields.map((field) => `, ${quoted(field)} any`).join('')}) strict`
 
@@ -34,6 +34,22 @@ export const createIndex = (table: string, index: Index) => {
   ]
   return `create index if not exists ${quoted(indexName(table, index))} on ${quoted(table)} (${list(columns, quoted)})
    where ${where.join(' and ')}`
+}
+
+const NAME = /^[\w~]+$/
+const KEY_INDEX = /^CREATE UNIQUE INDEX "[\w~]+" on "[\w~]+" \(_key\)$/
+const FIELD_INDEX =
+  /^CREATE INDEX "[\w~]+" on "[\w~]+" \("\w+"(?:, "\w+")*\)\n {3}where "\w+" is (?:not )?null(?: and "\w+" is (?:not )?null)*$/
+
+/**
+ * True for a table or an index that `createTable`, `createKey` or `createIndex` of some version has made. Such an object
+ * has no expressions.
+ */
+export const isOfView = (type: string, name: string, _table: string, sql: string | null): boolean => {
+  if (sql === null || !NAME.test(name)) return false
+  if (type === 'index') return KEY_INDEX.test(sql) || FIELD_INDEX.test(sql)
+  const fields = Array.from(sql.matchAll(/, "(\w+)" any/g), ([, field]) => field!)
+  return type === 'table' && sql === createTable(name, { fields }).replace('create table', 'CREATE TABLE')
 }
 
 /** Upserts rows unless the table has a later revision of the key. With `rowid`, each row starts with its row number. */

@@ -1,4 +1,5 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { insistOnSchema } from '../files/schema-differences.ts'
 import { subjectsSchema } from '../schema.ts'
 import { type Database, rowsOf } from '../sqlite.ts'
 import type { Calls } from './protocol.ts'
@@ -9,6 +10,7 @@ import type { Calls } from './protocol.ts'
  */
 export const keysWriter = (database: Database, journal: string) => {
   database.exec(subjectsSchema)
+  insistOnSchema(database, subjectsSchema)
   const find = rowsOf(database, 'select key from subjects where subject = ?')
   const make = database.prepare('insert or ignore into subjects (subject, key) values (?, ?)')
   const destroy = database.prepare(

@@ -1,54 +1,97 @@
-import { dropChanged } from '../files/look.ts'
+import { restoreSchema } from '../files/schema-differences.ts'
 import { eventsSchema } from '../schema.ts'
-import { type Database, rowsOf } from '../sqlite.ts'
+import { type Database, damage, rowsOf, type Statement, type Value } from '../sqlite.ts'
 import type { AppendReply, Calls } from './protocol.ts'
 
 const FIELDS = 5
 const TIME = 2
 const PURGE_EVERY = 256
 
+type Writes = ReturnType<typeof countedWrites>
 type Last = { position: number; time: string }
 
-/** Replaces records by compare and swap, and purges expired ones from time to time. */
-const recordWriter = (database: Database): Calls['swapRecord'] => {
-  const present = rowsOf(database, 'select revision from records where kind = ? and key = ? and until > ?')
-  const keep = database.prepare(
-    'insert or replace into records (kind, key, revision, value, until) values (?, ?, ?, ?, ?)',
+/**
+ * Counts the rows that statements write. `insist` throws the error of a damaged file if SQLite counts other rows since
+ * the last call, because a trigger wrote or prevented one.
+ */
+const countedWrites = (database: Database) => {
+  const total = rowsOf(database, 'select total_changes()')
+  const present = () => (total.get() as [number])[0]
+  let due = present()
+  return {
+    counted: (statement: Statement): Statement['run'] => {
+      return (...values) => {
+        const result = statement.run(...values)
+        due += Number(result.changes)
+        return result
+      }
+    },
+    insist: (): void => {
+      if (present() !== due) throw damage('a trigger that is not of this version changed what was written')
+    },
+    /** Forgets the writes of a transaction that was rolled back. */
+    reset: () => void (due = present()),
+  }
+}
+
+/** Inserts an event and reads it back. Throws the error of a damaged file if another row is stored. */
+const eventWriter = (database: Database, { counted }: Writes) => {
+  const insert = counted(
+    database.prepare(
+      'insert into events (position, stream, revision, id, type, time, data, meta) values (?, ?, ?, ?, ?, ?, ?, ?)',
+    ),
   )
-  const purge = database.prepare(
-    'delete from records where (kind, key) in (select kind, key from records where until <= ? limit 1000)',
+  const same = rowsOf(
+    database,
+    'select 1 from events where position = ? and stream = ? and revision = ? and id = ? and type = ? and time = ? and data = ? and meta = ?',
+  )
+  return (...row: readonly Value[]): void => {
+    if (insert(...row).changes !== 1 || !same.get(...row)) throw damage('an event is not stored as it was written')
+  }
+}
+
+/** Replaces records by compare and swap, and purges expired ones from time to time. */
+const recordWriter = (database: Database, { counted }: Writes): Calls['swapRecord'] => {
+  const present = rowsOf(database, 'select revision from records where kind = ? and key = ? and until > ?')
+  const keep = counted(
+    database.prepare('insert or replace into records (kind, key, revision, value, until) values (?, ?, ?, ?, ?)'),
+  )
+  const purge = counted(
+    database.prepare(
+      'delete from records where (kind, key) in (select kind, key from records where until <= ? limit 1000)',
+    ),
   )
   let swaps = 0
   return (kind, key, expected, value, until, now) => {
     const [revision = 0] = (present.get(kind, key, now) ?? []) as [number?]
     if (revision !== expected) return false
-    if (++swaps % PURGE_EVERY === 0) purge.run(now)
-    keep.run(kind, key, revision + 1, value, until)
+    if (++swaps % PURGE_EVERY === 0) purge(now)
+    keep(kind, key, revision + 1, value, until)
     return true
   }
 }
 
 /**
  * Part of the writer thread that writes the event log. The function runs inside the transaction of its group of
- * requests; call `reset` after a rollback. Times never decrease, unless `keepsTimes` is set.
+ * requests; call `insist` before a commit, `reset` after a rollback. Times never decrease, unless `keepsTimes` is set.
  */
 export const logWriter = (database: Database, keepsTimes = false) => {
-  dropChanged(database)
-  database.exec(eventsSchema)
+  restoreSchema(database, eventsSchema)
   // After a failed sync, an earlier process may have left pages in the cache that are not on disk. A checkpoint of the
   // write-ahead log writes these pages again.
   database.exec('pragma wal_checkpoint(truncate)')
 
-  const insert = database.prepare(
-    'insert into events (position, stream, revision, id, type, time, data, meta) values (?, ?, ?, ?, ?, ?, ?, ?)',
-  )
+  const writes = countedWrites(database)
+  const insert = eventWriter(database, writes)
   const latest = rowsOf(database, 'select revision from events where stream = ? order by revision desc limit 1')
   const behind = rowsOf(
     database,
     'select position, id, time from events where stream = ? and revision > ? order by revision limit ?',
   )
   const newest = rowsOf(database, 'select position, time from events order by position desc limit 1')
-  const ran = database.prepare('insert or replace into runs (name, started, finished, error) values (?, ?, ?, ?)')
+  const ran = writes.counted(
+    database.prepare('insert or replace into runs (name, started, finished, error) values (?, ?, ?, ?)'),
+  )
 
   const find = (): Last => {
     const [position = 0, time = ''] = (newest.get() ?? []) as [number?, string?]
@@ -90,7 +133,7 @@ export const logWriter = (database: Database, keepsTimes = false) => {
       last = { position: last.position + 1, time: keepsTimes || time > last.time ? time : last.time }
       positions.push(last.position)
       times.push(last.time)
-      insert.run(last.position, stream, expected + positions.length, id, type, last.time, data, meta)
+      insert(last.position, stream, expected + positions.length, id, type, last.time, data, meta)
     }
     return reply(expected + positions.length, positions, times, events)
   }
@@ -98,9 +141,14 @@ export const logWriter = (database: Database, keepsTimes = false) => {
   return {
     ops: {
       append,
-      swapRecord: recordWriter(database),
-      ran: (...run: Parameters<Calls['ran']>) => void ran.run(...run),
+      swapRecord: recordWriter(database, writes),
+      ran: (...run: Parameters<Calls['ran']>) => void ran(...run),
     },
-    reset: () => void (last = find()),
+    /** Throws the error of a damaged file unless the present transaction wrote exactly the rows of its requests. */
+    insist: writes.insist,
+    reset: () => {
+      last = find()
+      writes.reset()
+    },
   }
 }

@@ -1,6 +1,7 @@
+import { insistOnSchema } from '../files/schema-differences.ts'
 import { viewsSchema } from '../schema.ts'
 import { type Database, rowsOf } from '../sqlite.ts'
-import { columnsOf, createIndex, POSITION, quoted } from '../views/view-schema.ts'
+import { columnsOf, createIndex, isOfView, POSITION, quoted } from '../views/view-schema.ts'
 import type { Calls, FlatCheckpoint, FlatRows, Op, Shape } from './protocol.ts'
 import { rowWriter } from './write-rows.ts'
 
@@ -17,6 +18,7 @@ const checkpointMarks = (database: Database) => {
   const columns = rowsOf(database, "select name from pragma_table_info('views')").all() as [string][]
   if (columns.length > 0 && !columns.some(([name]) => name === 'changes')) database.exec('drop table views')
   database.exec(viewsSchema)
+  insistOnSchema(database, viewsSchema, isOfView)
   const find = rowsOf(database, 'select position, event, log, events, rows, changes from views where name = ?')
   const first = database.prepare(
     'insert or ignore into views (name, position, event, log, events, rows, changes, newest) values (?, ?, ?, ?, ?, ?, ?, 0)',

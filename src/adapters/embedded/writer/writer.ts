@@ -90,6 +90,7 @@ const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
     if (side !== 'views') insist()
     database.exec('begin immediate')
     const values = group.map(([, op, args]) => (ops[op] as (...args: readonly unknown[]) => unknown)(...args))
+    if (side === 'log') log.insist()
     committing = true
     database.exec('commit')
     if (side !== 'views') insist()
@@ -106,7 +107,7 @@ const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
     const noRoom = isFull(error) || isBusy(error)
     const failure: Failure = { kind: isFull(error) ? 'full' : 'failed', message }
     if (noRoom && side === 'views') return failure
-    const isAtFault = isDamage(error) || (side === 'views' && isMisshapen(error))
+    const isAtFault = isDamage(error) || (side !== 'keys' && isMisshapen(error))
     if (isAtFault || isBroken(error) || (committing && !noRoom) || (side === 'views' && !noRoom))
       lost.set(side, { kind: isAtFault ? 'damaged' : 'lost', message })
     answer(group, { ...(lost.get(side) ?? failure), side })
