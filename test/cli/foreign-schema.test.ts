@@ -4,6 +4,7 @@ import { cp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { inspection } from '../../src/adapters/embedded/files/inspect.ts'
 import { start } from '../../src/app/start.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { startService } from '../start.ts'
@@ -14,7 +15,10 @@ const SETTINGS = { 'storage.type': 'embedded', 'history.ledger.seal_events': '1'
 const sqlite3 = promisify(execFile)
 const present = await sqlite3('sqlite3', ['-version']).then(Boolean, () => false)
 
-const change = (file: string, sql: string) => sqlite3('sqlite3', ['-bail', file, sql])
+/** Each part of the text, which `;;` separates, runs on a connection of its own. */
+const change = async (file: string, sql: string): Promise<void> => {
+  for (const part of sql.split(';;')) await sqlite3('sqlite3', ['-bail', file, part])
+}
 const FILES = ['events.sqlite', 'subjects.sqlite', 'ledger.sqlite'] as const
 
 /** A stopped service with a token and flags, a backup of it, and its retained checkpoint. */
@@ -74,10 +78,11 @@ const refusedEverywhere = async (
   name: (typeof FILES)[number],
   sql: string,
   says: RegExp,
+  isSeenByStart = true,
 ) => {
   const changed = await copyOf(data)
   await change(join(changed, name), sql)
-  t.match(await startOn(changed), says, 'the start')
+  if (isSeenByStart) t.match(await startOn(changed), says, 'the start')
   const checked = await rollcall(['log', 'check', '--data', changed, '-o', 'json'])
   const found = JSON.parse(checked.out) as readonly { readonly where: string; readonly found: string }[]
   t.match([checked.exit, found.map((one) => `${one.where}: ${one.found}`).join('; ')], [3, says], 'log check')
@@ -176,6 +181,53 @@ await t.test(
 
         async (t) => refusedEverywhere(t, whole, name, sql, says),
       )
+
+    const GUARDS = ['events_never_change', 'events_never_go'].map((name) => `drop trigger ${name};`).join(' ')
+    const MADE = `create trigger events_never_change before update on events begin select raise(abort, 'events are never changed'); end;
+create trigger events_never_go before delete on events begin select raise(abort, 'events are never deleted'); end;`
+    const F = "where stream = 'flag-default+f'"
+    const schema = (from: string, to: string) =>
+      `pragma writable_schema=on; update sqlite_schema set sql = replace(sql, '${from}', '${to}') where name = 'events'`
+    const WRONG = /a value has U\+0000|a text of the event has U\+0000|non-TEXT value in events/
+    for (const [what, name, sql, isSeenByStart] of [
+      ['U+0000 in a stream', 'events.sqlite', `update events set stream = stream || char(0) ${F}`, true],
+      ['U+0000 in a type', 'events.sqlite', `update events set type = type || char(0) || 'x' ${F}`, false],
+      ['U+0000 in an id', 'events.sqlite', `update events set id = id || char(0) ${F}`, false],
+      ['U+0000 in a time', 'events.sqlite', `update events set time = time || char(0) ${F}`, false],
+      ['U+0000 in the data', 'events.sqlite', `update events set data = data || char(0) || '{}' ${F}`, false],
+      ['U+0000 in the metadata', 'events.sqlite', `update events set meta = meta || char(0) ${F}`, false],
+      [
+        'a stream stored as bytes',
+        'events.sqlite',
+        `${schema(') strict', ')')};; update events set stream = cast(stream as blob) ${F};; ${schema('not null\n)', 'not null\n) strict')}`,
+        true,
+      ],
+      [
+        'an index that hides a stream',
+        'events.sqlite',
+        `create table kept as select * from sqlite_schema where name = 'events_stream'; pragma writable_schema=on;
+       delete from sqlite_schema where name = 'events_stream';; update events set stream = 'flag-default+x' ${F};;
+       pragma writable_schema=on; insert into sqlite_schema select * from kept;; drop table kept`,
+        false,
+      ],
+      ['U+0000 in a subject', 'subjects.sqlite', "insert into subjects values ('x' || char(0), x'00')", true],
+      ['U+0000 in a checkpoint', 'ledger.sqlite', 'update checkpoints set text = text || char(0)', true],
+    ] as const)
+      await t.test(`${what} is refused by the start or the scrub, and by each command`, async (t) => {
+        const isOfEvents = name === 'events.sqlite'
+        const says = what.startsWith('an index') ? /events_stream|missing in the index|Not verified/ : WRONG
+        const whole_ = isOfEvents ? `${GUARDS} ${sql};; ${MADE}` : sql
+        await refusedEverywhere(t, whole, name, whole_, says, isSeenByStart)
+        const changed = await whole.copyOf(whole.data)
+        await change(join(changed, name), whole_)
+        if (!isOfEvents) return
+        const found: string[] = []
+        const [events, subjects, views] = ['events', 'subjects', 'views'].map((of) => join(changed, `${of}.sqlite`))
+        const note = ({ message }: Error) => void found.push(message)
+        const paths = { events: events!, subjects: subjects!, views: views! }
+        await inspection(paths, note, note)(new AbortController().signal)
+        t.match(found, [/events\.sqlite: position \d+: a value has U\+0000/], 'the scrub')
+      })
 
     await t.test(
       'a trigger in the read models is set aside at the start',

@@ -1,28 +1,47 @@
 import { setImmediate } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
 import type { EventLog, NewEvent, Stored } from '../../events/log.ts'
-import { type Database, isBroken, isDamage, isPage, PAGE_ROWS, pageOf, rowsOf, whileOpen } from './sqlite.ts'
+import { type Database, damage, isBroken, isDamage, isPage, PAGE_ROWS, pageOf, rowsOf, whileOpen } from './sqlite.ts'
 import type { Channel } from './writer/channel.ts'
 
+const HEAD = ['id', 'time', 'type', 'stream'] as const
 /**
  * Columns of an event. The short texts are joined by U+001F, which ids, times, types and streams never contain, because
- * creating strings dominates the cost of reading.
+ * creating strings dominates the cost of reading. The last column is the number of stored bytes of all texts.
  */
 export const eventColumns = (of = ''): string =>
-  `${of}revision, ${['id', 'time', 'type', 'stream'].map((name) => of + name).join(' || char(31) || ')}, ${of}data, ${of}meta`
+  `${of}revision, ${HEAD.map((name) => of + name).join(' || char(31) || ')}, ${of}data, ${of}meta,
+   ${[...HEAD, 'data', 'meta'].map((name) => `octet_length(${of}${name})`).join(' + ')}`
 const COLUMNS = eventColumns()
 const PART = '\x1f'
+const SEPARATORS = HEAD.length - 1
 const BETWEEN = 'position > ? and position <= ?'
 const IN_STREAM = 'stream = ? and revision >= ? and +position <= ? order by revision limit ?'
 const MOST = BigInt(Number.MAX_SAFE_INTEGER)
 
-type Raw = [revision: number, head: string, data: string, meta: string]
+type Raw = [revision: number, head: string, data: string, meta: string, bytes: number]
 /** Columns of an event and its position. */
 export type Placed = [...Raw, position: number]
 type Page = { readonly page: readonly Stored[]; readonly more: boolean }
 
-/** Converts a row of columns into an event. */
-export const stored = ([revision, head, data, meta]: Raw | Placed, position: number): Stored => {
+/**
+ * Throws the error of a damaged file unless the texts of an event are all of its stored bytes. One driver ends a text at
+ * its first U+0000, the other returns all of it, but SQL always compares all of it.
+ */
+const insistOnWhole = ([, head, data, meta, bytes]: Raw | Placed, position: number): void => {
+  const isText = typeof head === 'string' && typeof data === 'string' && typeof meta === 'string'
+  const isWhole =
+    isText &&
+    (head.length + data.length + meta.length === bytes + SEPARATORS ||
+      Buffer.byteLength(head) + Buffer.byteLength(data) + Buffer.byteLength(meta) === bytes + SEPARATORS) &&
+    !(head.includes('\0') || data.includes('\0') || meta.includes('\0'))
+  if (!isWhole) throw damage(`position ${position}: a text of the event has U+0000, or is not stored as UTF-8 text`)
+}
+
+/** Converts a row of columns into an event. Throws the error of a damaged file for texts that are not whole. */
+export const stored = (row: Raw | Placed, position: number): Stored => {
+  insistOnWhole(row, position)
+  const [revision, head, data, meta] = row
   const time = head.indexOf(PART) + 1
   const type = head.indexOf(PART, time) + 1
   const stream = head.indexOf(PART, type) + 1
@@ -41,6 +60,7 @@ export const stored = ([revision, head, data, meta]: Raw | Placed, position: num
 const flat = (events: readonly NewEvent[]): string[] => {
   const texts: string[] = []
   for (const { id, type, time, data, meta } of events) texts.push(id, type, time, data, meta)
+  if (texts.some((text) => text.includes('\0'))) throw new Error('a text of an event has U+0000')
   return texts
 }
 
@@ -98,7 +118,7 @@ export const embeddedLog = (channel: Channel, reader: Database, { file, onDamage
   const pageFrom = (...query: Parameters<typeof pageOf>): Page =>
     reading(() => {
       const { rows, more } = pageOf(...query)
-      return { page: (rows as Placed[]).map((row) => stored(row, row[4])), more }
+      return { page: (rows as Placed[]).map((row) => stored(row, row[5])), more }
     })
   const head = (): bigint => reading(() => BigInt((newest.get() as [number | null])[0] ?? 0))
 

@@ -43,7 +43,7 @@ export type Embedded = {
   /** Sizes in bytes of the write-ahead logs, with the names of their databases. */
   readonly writeAheadLogs: () => Promise<readonly { readonly database: string; readonly bytes: number }[]>
   /** Examines the files while they are in use. Reports damage to the listeners. */
-  readonly inspect: () => Promise<void>
+  readonly inspect: (signal: AbortSignal) => Promise<void>
   /** Stops the jobs, writes pending rows and releases the directory. */
   readonly close: () => Promise<void>
 }

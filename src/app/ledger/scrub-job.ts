@@ -24,7 +24,7 @@ export const scrubJob = (
     if (stop.signal.aborted) return
     intervals.set(NAME, every)
     const run: Ledger['scrub'] = async (...args) => {
-      await inspect?.()
+      await inspect?.(args[0])
       await eraseAgain()
       return scrub(...args)
     }

@@ -42,7 +42,7 @@ export type Stores = {
   /** Sizes in bytes of the write-ahead logs of an embedded store, with the names of their databases. */
   readonly writeAheadLogs?: () => Promise<readonly { readonly database: string; readonly bytes: number }[]>
   /** Examines the files of an embedded store while they are in use. Reports damage to the listeners. */
-  readonly inspect?: () => Promise<void>
+  readonly inspect?: (signal: AbortSignal) => Promise<void>
   readonly pepper: { readonly kid: string; readonly key: Uint8Array }
   /** True if no other instance writes to these stores, so that the memory of this instance is complete. */
   readonly alone: boolean

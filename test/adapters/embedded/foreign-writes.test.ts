@@ -76,12 +76,12 @@ await t.test('a record of an answer is refused if a trigger writes with it', asy
 
 await t.test('an inspection reports foreign objects of each file of a running service', async (t) => {
   const { store, reported, execute } = await opened(t)
-  await store.inspect()
+  await store.inspect(new AbortController().signal)
   t.strictSame(reported, [])
   await execute('subjects.sqlite', 'create view z as select * from subjects')
-  await store.inspect()
+  await store.inspect(new AbortController().signal)
   t.match(reported, [/^damage .*subjects\.sqlite: view z: it is not part of this version/])
   await execute('views.sqlite', 'create trigger z after insert on views begin select 1; end')
-  await store.inspect()
+  await store.inspect(new AbortController().signal)
   t.match(reported.at(-1), /^views .*views\.sqlite: trigger z/)
 })

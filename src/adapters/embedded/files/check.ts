@@ -24,7 +24,7 @@ export const withCheckedLog = async (
     } catch (error) {
       findings = broken(error)
     }
-    const isWhole = findings.every(({ check }) => check !== 'sqlite' && check !== 'schema')
+    const isWhole = findings.every(({ check }) => !['sqlite', 'schema', 'texts'].includes(check))
     await take(
       findings,
       database && isWhole ? embeddedLog(closed, database, { file, onDamage: () => undefined }) : undefined,

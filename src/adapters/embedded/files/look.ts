@@ -1,10 +1,10 @@
 import { eventsSchema } from '../schema.ts'
 import { type Database, rowsOf } from '../sqlite.ts'
-import { type Difference, differenceText, schemaDifferences } from './schema-differences.ts'
+import { type Difference, differenceText, isWrong, schemaDifferences } from './schema-differences.ts'
 
 /** A problem of the log: the kind of check, the position or stream, and the result. */
 export type Finding = {
-  readonly check: 'sqlite' | 'schema' | 'guards' | 'positions' | 'revisions' | 'ids' | 'times' | 'events'
+  readonly check: 'sqlite' | 'schema' | 'guards' | 'positions' | 'revisions' | 'ids' | 'times' | 'texts' | 'events'
   readonly where: string
   readonly found: string
 }
@@ -79,6 +79,41 @@ const revisions = (database: Database, head: number): readonly [missing: number,
   return [holes.reduce((sum, [, missing]) => sum + missing, 0), findings]
 }
 
+const textFindings = (rows: unknown[]): readonly Finding[] =>
+  (rows as [number][]).map(([position]) => ({ check: 'texts', where: `position ${position}`, found: NOT_WHOLE }))
+const HAS_INDEX = `select 1 from sqlite_schema where type = 'index' and name = '${INDEX}'`
+const NOT_WHOLE = 'a value has U+0000, is not stored in the type of its column, or is missing in the index'
+
+/**
+ * Streams and revisions in the index that no read of their stream finds, because SQL compares them in another way than a
+ * driver returns them.
+ */
+export const hiddenEvents = (database: Database): readonly Finding[] => {
+  if (!rowsOf(database, HAS_INDEX).get()) return []
+  return textFindings(
+    rowsOf(
+      database,
+      `select position from events indexed by events_stream
+       where ${isWrong('stream', 'text')} or ${isWrong('revision', 'integer')} limit ${MOST_FINDINGS}`,
+    ).all(),
+  )
+}
+
+/**
+ * Events after one position up to another with a value that SQL compares in another way than a driver returns it, or
+ * that the index does not have.
+ */
+export const strayEvents = (database: Database, after: number, to: number): readonly Finding[] =>
+  textFindings(
+    rowsOf(
+      database,
+      `select position from events e where position > ? and position <= ? and (${isWrong('revision', 'integer')}
+       or ${['stream', 'id', 'type', 'time', 'data', 'meta'].map((column) => isWrong(column, 'text')).join(' or ')}
+       or not exists (select 1 from events i indexed by events_stream
+         where i.stream = e.stream and i.revision = e.revision and i.position = e.position)) limit ${MOST_FINDINGS}`,
+    ).all(after, to),
+  )
+
 /** Event ids that occur more than once in the log. */
 const ids = (database: Database, head: number): readonly Finding[] =>
   (
@@ -117,7 +152,10 @@ export const checkLog = (database: Database): readonly Finding[] => {
   const { findings } = lookAtLog(database)
   if (!rowsOf(database, IS_THERE).get() || findings.some(({ check }) => check === 'schema')) return findings
   const head = headOf(database)
-  return [...findings, ...ids(database, head), ...times(database, head)]
+  const stray = findings.some(({ check }) => check === 'guards' || check === 'texts')
+    ? []
+    : strayEvents(database, 0, head)
+  return [...findings, ...stray, ...ids(database, head), ...times(database, head)]
 }
 
 const IS_THERE = "select 1 from sqlite_schema where type = 'table' and name = 'events'"
@@ -141,5 +179,5 @@ export const lookAtLog = (database: Database): Look => {
   const head = headOf(database)
   const [positionsMissing, gaps] = positions(database, head)
   const [revisionsMissing, holes] = revisions(database, head)
-  return { findings: [...objects, ...gaps, ...holes], positionsMissing, revisionsMissing }
+  return { findings: [...objects, ...gaps, ...holes, ...hiddenEvents(database)], positionsMissing, revisionsMissing }
 }

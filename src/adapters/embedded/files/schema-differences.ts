@@ -75,6 +75,21 @@ export const schemaProblems = (...of: Parameters<typeof schemaDifferences>): rea
     .slice(0, MOST_PROBLEMS)
     .map((one) => differenceText(one).join(': '))
 
+/** SQL condition for a value that is not of the type of its column, or is a text with U+0000. */
+export const isWrong = (column: string, type: string): string =>
+  `typeof(${column}) not in ('${type}', 'null')${type === 'text' ? ` or instr(${column}, char(0)) > 0` : ''}`
+
+/** Tables of a schema with values that SQL compares in another way than a driver returns them, one text for each. */
+export const valueProblems = (database: Database, schema: string): readonly string[] =>
+  [...objectsOf(schema).keys()].flatMap((key) => {
+    const [type, table] = key.split(' ') as [string, string]
+    const columns = rowsOf(database, 'select name, lower(type) from pragma_table_info(?)').all(table)
+    const wrong = (columns as [string, string][]).map((column) => isWrong(...column))
+    if (type !== 'table' || wrong.length === 0) return []
+    const found = rowsOf(database, `select 1 from ${table} where ${wrong.join(' or ')} limit 1`).get()
+    return found ? [`table ${table}: a value has U+0000, or is not stored in the type of its column`] : []
+  })
+
 /** Throws the error of a damaged file if a database has a changed or a foreign object. */
 export const insistOnSchema = (...of: Parameters<typeof schemaDifferences>): void => {
   const problems = schemaProblems(...of)

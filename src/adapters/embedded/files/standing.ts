@@ -5,13 +5,11 @@ import type { EventLog } from '../../../events/log.ts'
 import { opens } from '../../key-wrap.ts'
 import { WITNESS } from '../keys.ts'
 import { embeddedLog } from '../log.ts'
-import { subjectsSchema } from '../schema.ts'
-import { damaged, ofFile, openDatabase, rowsOf } from '../sqlite.ts'
+import { damage, damaged, ofFile, openDatabase, rowsOf } from '../sqlite.ts'
 import type { Channel } from '../writer/channel.ts'
 import type { Paths } from '../writer/protocol.ts'
-import { LEDGER, problemsIn } from './inspect.ts'
+import { LEDGER, problemsIn, problemsOf } from './inspect.ts'
 import { type Look, lookAtLog, NOTHING } from './look.ts'
-import { insistOnSchema } from './schema-differences.ts'
 
 /** Contents of a data directory before any file is created in it. */
 export type Standing = {
@@ -73,7 +71,8 @@ const witnessIn = async (path: string): Promise<Uint8Array | undefined> => {
   if (!isThere(path)) return undefined
   const database = await openDatabase(path, 'erasing')
   try {
-    insistOnSchema(database, subjectsSchema)
+    const problems = problemsOf(database, path)
+    if (problems.length > 0) throw damage(problems.join('; '))
     if (!rowsOf(database, HAS_TABLE).get('subjects')) return undefined
     const row = rowsOf(database, 'select key from subjects where subject = ?').get(WITNESS)
     return (row as readonly [Uint8Array | null] | undefined)?.[0] ?? undefined

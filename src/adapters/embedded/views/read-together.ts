@@ -28,7 +28,8 @@ export const partsReader = (events: Database, { file, onDamage }: LogFile): Read
     const partsJson = JSON.stringify(parts.map(([stream, from]) => [stream, Number(from)]))
     const { rows, more } = reading(() => pageUpTo(LOT, statement, partsJson, most, Number(upTo)))
     const found: Stored[][] = parts.map(() => [])
-    for (const [part, ...row] of rows as (readonly [number, ...Placed])[]) found[part]!.push(stored(row, row[4]))
+    for (const [part, ...row] of rows as (readonly [number, ...Placed])[])
+      found[part]!.push(reading(() => stored(row, row[5])))
     // The last part of a full page may be incomplete.
     const complete = more ? found.slice(0, (rows as (readonly [number])[]).at(-1)![0]) : found
     return complete.map((page, n) => (isWhole(page, parts[n]![1], most) ? page : undefined))
