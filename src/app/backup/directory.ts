@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync } from 'node:fs'
+import { chmodSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeDirectory, UNUSABLE } from '../../adapters/embedded/files/directory.ts'
 import { type Config, loadConfig } from '../../config/load.ts'
@@ -27,6 +27,26 @@ export const createDirectory = async (directory: string): Promise<void> => {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === UNUSABLE) fail('usage', messageOf(error))
     throw error
+  }
+}
+
+/**
+ * Removes the permissions of group and others from a directory that one of them can write. Fails if others can write the
+ * directory of another user, because they could exchange its files.
+ */
+export const closeDirectory = (directory: string): void => {
+  const { mode } = statSync(directory)
+  if ((mode & 0o022) === 0) return
+  try {
+    chmodSync(directory, mode & 0o7700)
+  } catch (error) {
+    // The group of a volume belongs to the service.
+    if ((mode & 0o002) === 0) return
+    fail(
+      'usage',
+      `${directory} can be written by other users: ${messageOf(error)}`,
+      'Name a directory that does not exist.',
+    )
   }
 }
 

@@ -7,11 +7,13 @@ import { parseCheckpoint } from '../../ledger/note/checkpoint.ts'
 import { bytesOf, whyUnread } from '../../regular-file.ts'
 import { BACKUP_FILE, type BackupStatement, COPIED, parseStatement } from './backup-file.ts'
 import { checkCopies, insistOnSound, isDatabase } from './check-copies.ts'
-import { createDirectory, inCopy, namesIn } from './directory.ts'
+import { closeDirectory, createDirectory, inCopy, namesIn } from './directory.ts'
 import { decideOnLedger } from './restored-ledger.ts'
 
 /** Directory in the target that receives the files before they are checked. */
 const STAGING = 'restoring'
+/** Maximum size in bytes of a manifest. A manifest of all files and a checkpoint with many signatures is smaller. */
+const MOST_BYTES = 1_048_576
 /** Directory in the staging directory for the copied databases. */
 const COPIES = 'copies'
 type Progress = Parameters<BackupServices['restoreBackup']>[1]['progress']
@@ -32,6 +34,9 @@ const MOVED = [
 
 const readStatement = async (directory: string): Promise<BackupStatement> => {
   const path = join(directory, BACKUP_FILE)
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size > MOST_BYTES)
+    fail('check', `${path} has ${size} bytes, but at most ${MOST_BYTES} are possible: it is not the file of a backup.`)
   const bytes = await bytesOf(path).catch((error: unknown) => {
     const why = whyUnread(error)
     const isPart = why === 'ENOENT' && namesIn(directory).some((name) => (COPIED as readonly string[]).includes(name))
@@ -68,7 +73,7 @@ const copyFiles = async (
     const from = join(directory, name)
     if (!names.includes(name)) fail('check', `${from} is missing.`)
     const copies = isDatabase(name) ? join(staging, COPIES) : staging
-    const copied = await copyFile(from, join(copies, name))
+    const copied = await copyFile(from, join(copies, name), bytes)
     if (copied.bytes !== bytes || copied.sha256 !== sha256)
       fail(
         'check',
@@ -120,6 +125,7 @@ export const restoreBackup: BackupServices['restoreBackup'] = async (
   const staging = join(into, STAGING)
   return inCopy(into, 'Delete its content, then restore again.', async () => {
     await createDirectory(into)
+    closeDirectory(into)
     await rm(staging, { recursive: true, force: true })
     await createDirectory(staging)
     let isMoving = false

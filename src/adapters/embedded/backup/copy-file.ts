@@ -11,15 +11,22 @@ const READ = constants.O_RDONLY | constants.O_NONBLOCK
 /** Number of bytes of a file, and their SHA-256 in hex. */
 type FileDigest = { readonly bytes: number; readonly sha256: string }
 
-/** Passes a file in chunks to a function. Returns the digest of the file. */
-const readChunks = async (path: string, take?: (chunk: Uint8Array) => Promise<unknown>): Promise<FileDigest> => {
+/**
+ * Passes a file in chunks to a function. Returns the digest of the file. The read ends with the first chunk beyond `most`
+ * bytes.
+ */
+const readChunks = async (
+  path: string,
+  take?: (chunk: Uint8Array) => Promise<unknown>,
+  most = Infinity,
+): Promise<FileDigest> => {
   insistOnFiles(path)
   const file = await open(path, READ)
   const [hash, buffer] = [createHash('sha256'), Buffer.alloc(CHUNK)]
   try {
     for (let bytes = 0; ; ) {
       const { bytesRead } = await file.read(buffer, 0, CHUNK)
-      if (bytesRead === 0) return { bytes, sha256: hash.digest('hex') }
+      if (bytesRead === 0 || bytes > most) return { bytes, sha256: hash.digest('hex') }
       const chunk = buffer.subarray(0, bytesRead)
       hash.update(chunk)
       await take?.(chunk)
@@ -49,13 +56,13 @@ const writeAll = async (file: FileHandle, chunk: Uint8Array): Promise<void> => {
 
 /**
  * Copies a file durably to a path without a file. Only the owner can access the copy. Returns the digest of what was
- * copied.
+ * copied; the copy of a file of more than `most` bytes ends with the first chunk beyond them.
  */
-export const copyFile = async (from: string, to: string): Promise<FileDigest> => {
+export const copyFile = async (from: string, to: string, most?: number): Promise<FileDigest> => {
   const file = await open(to, 'wx', OWN)
   try {
     await file.chmod(OWN)
-    const digest = await readChunks(from, (chunk) => writeAll(file, chunk))
+    const digest = await readChunks(from, (chunk) => writeAll(file, chunk), most)
     await file.sync()
     return digest
   } finally {
