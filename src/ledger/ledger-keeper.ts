@@ -82,20 +82,25 @@ const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
   }
 }
 
-/** Makes a checkpoint of new events, at most one a second. Requests at the same time share it. */
+/**
+ * Makes a checkpoint of the events at the time of the request, at most one a second. Requests at the same time share it.
+ * Returns the number of these events.
+ */
 const onRequest = (
   { clock, tree }: KeeperOptions,
   { served, pause, seal }: ReturnType<typeof sealer>,
   advance: () => Promise<void>,
   stop: AbortSignal,
 ) => {
-  const shared = sharedCalls<void>()
-  return (): Promise<void> =>
+  const shared = sharedCalls<number>()
+  return (): Promise<number> =>
     shared('seal', async () => {
       await advance()
-      if (tree.size() === served()?.size) return
+      const size = tree.size()
+      if (size === served()?.size) return size
       if (pause() > 0) await clock.sleep(pause(), stop)
       if (!stop.aborted) await seal()
+      return size
     })
 }
 
@@ -156,10 +161,11 @@ export const ledgerKeeper = (options: KeeperOptions) => {
     cosigned: own.cosigned,
     /** Compares the tree with the sealed record at once, and seals what is new. */
     recheck: seal,
-    /** Makes a checkpoint if there is something new, at most one a second. */
-    sealNow: async (): Promise<void> => {
-      if (!isBuilding) await request()
-    },
+    /**
+     * Makes a checkpoint if there is something new, at most one a second. Returns the number of events at the time of the
+     * call, or undefined while the tree is built.
+     */
+    sealNow: async (): Promise<number | undefined> => (isBuilding ? undefined : request()),
     /** Brings the tree to this size if the log has it. Returns false otherwise. */
     reaches: async (size: number): Promise<boolean> => {
       if (tree.size() < size) await advance()

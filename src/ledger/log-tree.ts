@@ -74,6 +74,8 @@ export const logTree = (options: LogTreeOptions) => {
   const readFull = fullTiles({ ...options, isStale: () => isStale }, recent)
   const shared = sharedCalls<void>()
   let [full, position] = [[] as FullTile[], 0n]
+  /** Largest position in demand. Calls that wait for a running one share the next, so it reads up to this position. */
+  let wanted = 0n
   let found: LogDifference | undefined
   let grown: GrowingTree = growingTree([], (tile) => full.push(tile))
 
@@ -123,14 +125,17 @@ export const logTree = (options: LogTreeOptions) => {
     /** True while the stored tiles are those of another log. */
     isStale: (): boolean => isStale,
     /** Appends the events of the log up to a position. `stop` ends it early. */
-    advance: (until: bigint, stop: AbortSignal): Promise<void> =>
-      shared('advance', async () => {
-        if (position >= until) return
-        for await (const page of log.readAll(position, until)) {
-          await append(page, until)
+    advance: (until: bigint, stop: AbortSignal): Promise<void> => {
+      if (until > wanted) wanted = until
+      return shared('advance', async () => {
+        const end = wanted
+        if (position >= end) return
+        for await (const page of log.readAll(position, end)) {
+          await append(page, end)
           if (stop.aborted) return
         }
-      }),
+      })
+    },
     size: (): number => grown.size(),
     /** Position of the last event in the tree. */
     position: (): bigint => position,

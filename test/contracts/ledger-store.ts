@@ -1,5 +1,7 @@
 import type { Test } from 'tap'
+import { sealedNow } from '../../src/http/history/newest-checkpoint.ts'
 import type { KeptCheckpoint, LedgerStore, SealedRecord, StoredTile } from '../../src/ledger/ledger-store.ts'
+import { advanceUntil, ledgerWorld, unchanged } from '../ledger/ledger-world.ts'
 
 const bytes = (length: number, value: number) => new Uint8Array(length).fill(value)
 const tileOf = (level: number, n: number, value = n % 256): StoredTile => ({
@@ -117,5 +119,45 @@ export const ledgerStoreContract = (t: Test, open: () => Promise<LedgerStore>): 
     t.same(await store.checkpoints(Number.MAX_SAFE_INTEGER, 9), [])
     t.same((await store.sealed()).stored, record(4, 'other'))
     await store.close()
+  })
+
+  void t.test('a seal on request covers the head at the request while a writer appends at every step', async (t) => {
+    const world = await ledgerWorld()
+    const opened = await open()
+    await opened.startOver(world.first)
+    const writing = <T extends object>(port: T): T =>
+      new Proxy(port, {
+        get:
+          (target, name) =>
+          async (...args: readonly unknown[]) => {
+            await world.grow(1)
+            const value: unknown = await Reflect.apply(Reflect.get(target, name) as () => unknown, target, args)
+            await world.grow(1)
+            return value
+          },
+      })
+    const { readAll, read, head } = world.log
+    const log = { read, readAll, head: writing({ head }).head }
+    const keys = { ...unchanged, read: async () => world.key, open: async () => world.key }
+    const engine = world.engine(undefined, { log, ports: { store: writing(opened), keys } })
+    await engine.begin()
+    await advanceUntil(world, () => engine.state() !== 'building')
+    for (let round = 0; round < 5; round++) {
+      const before = world.size()
+      const answers = await Promise.allSettled(
+        [1, 2, 3].map(async () => {
+          let isOver = false
+          const answer = sealedNow({ ledger: engine, log } as never).finally(() => (isOver = true))
+          answer.catch(() => undefined)
+          await advanceUntil(world, () => isOver)
+          return (await answer).size
+        }),
+      )
+      for (const answer of answers)
+        t.ok(answer.status === 'fulfilled' && answer.value >= before, `${before}: ${JSON.stringify(answer)}`)
+    }
+    t.same(world.errors, [])
+    await engine.close()
+    await opened.close()
   })
 }

@@ -25,12 +25,11 @@ export const newestCheckpoint = async (service: Served, atLeast = 1): Promise<Ke
   return isEnough(served) ? served! : noCheckpoint(service)
 }
 
-/** A checkpoint of all events so far. */
+/** Returns a checkpoint of at least the events that the log had at the call. */
 export const sealedNow = async (service: Served): Promise<KeptCheckpoint> => {
-  const { ledger } = service
-  await ledger.sealNow()
-  const served = ledger.served()
-  return served && served.size >= ledger.size() ? served : noCheckpoint(service)
+  const size = await service.ledger.sealNow()
+  const served = service.ledger.served()
+  return served && size !== undefined && served.size >= size ? served : noCheckpoint(service)
 }
 
 /**
