@@ -4,8 +4,9 @@ import type { EventLog } from '../events/log.ts'
 import { checkpointSigner } from './checkpoint-signer.ts'
 import { type KeeperOptions, type LedgerState, ledgerKeeper } from './ledger-keeper.ts'
 import { type LedgerKey, type LedgerOfLog, ledgerOfLog } from './ledger-of-log.ts'
-import type { KeptCheckpoint, ScrubResult } from './ledger-store.ts'
+import type { KeptCheckpoint, ScrubResult, SealedRecord } from './ledger-store.ts'
 import { logTree } from './log-tree.ts'
+import { isObstacle, orObstacle } from './obstacle.ts'
 import { type Damage, type OnCompared, scrubbing } from './scrub.ts'
 import { sealing } from './sealing.ts'
 import type { LedgerPorts } from './signing-keys.ts'
@@ -67,13 +68,18 @@ export const ledgerOf = (options: LedgerOptions) => {
   const { until, end } = portsUntilEnd()
   const [log, store, keys] = [until(options.log), until(ports.store), until(ports.keys)]
   const macs = tileMacs(key)
-  const tree = logTree({ ...options, log, store, macs })
   let known: LedgerOfLog | undefined
   const named = async () => {
     known = await ledgerOfLog(log)
     return known
   }
-  const scrubs = scrubbing({ ...options, log, store, macs, tree, ledgerOf: named })
+  const sealed = async (): Promise<readonly SealedRecord[]> => {
+    const [of, copies] = [await named(), await orObstacle(store.sealed)]
+    // An attempt to seal reports an unreadable record.
+    return isObstacle(copies) ? [] : Object.values(copies).filter(({ ledger }) => ledger === of?.ledger)
+  }
+  const tree = logTree({ ...options, log, store, macs, sealed })
+  const scrubs = scrubbing({ ...options, log, store, macs, tree, sealed })
   const keeper = ledgerKeeper({
     ...options,
     log,

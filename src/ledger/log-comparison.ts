@@ -3,7 +3,7 @@ import type { Stored } from '../events/log.ts'
 import { base64Of } from './base64.ts'
 import { entryOf, leafOf } from './entry.ts'
 import { type Hash, hashesOf, isSameHash } from './hashes.ts'
-import type { LedgerStore } from './ledger-store.ts'
+import type { LedgerStore, SealedRecord } from './ledger-store.ts'
 import { type TamperingKind, tamperingKind } from './proof/tampering.ts'
 import { soundTile, type TileMacs } from './tiles/tile-macs.ts'
 import { TILE_WIDTH } from './tiles/tiles.ts'
@@ -45,6 +45,10 @@ export type KeptHashes = {
   readonly tile: (n: number) => Promise<readonly Hash[] | undefined>
 }
 
+/** Number of events that records seal. Without a record it is unknown, so each event counts as sealed. */
+export const sealedSize = (records: readonly Pick<SealedRecord, 'size'>[]): number =>
+  records.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...records.map(({ size }) => size))
+
 /** Kept hashes of a store. They count only under their MAC. */
 export const keptInStore = async (
   store: Pick<LedgerStore, 'tile' | 'lastTile'>,
@@ -57,12 +61,11 @@ export const keptInStore = async (
   },
 })
 
-/** Compares every event of a log with the kept hashes. Returns the tree and the first difference. */
-export const compareWithKept = async (
-  pages: AsyncIterable<readonly Stored[]>,
-  { size: has, tile: tileAt }: KeptHashes,
-  sizes: readonly number[],
-): Promise<TreeOfLog & { readonly difference: LogDifference | undefined }> => {
+/**
+ * Comparison of the leaves of a log with the kept hashes. It receives each leaf in order, from the first leaf of a tile
+ * on. `difference` returns the first difference of a log with this number of leaves.
+ */
+export const leafComparison = ({ size: has, tile: tileAt }: KeptHashes) => {
   let kept: readonly Hash[] | undefined
   let bad: { readonly index: number; readonly present: Hash; readonly retained: Hash } | undefined
   let isRetainedPresent = false
@@ -75,17 +78,32 @@ export const compareWithKept = async (
     kept = index < has ? await tileAt(index / TILE_WIDTH) : undefined
     compare(leaf, index)
   }
-  const tree = await treeOfPages(pages, sizes, (leaf, index) =>
-    index % TILE_WIDTH === 0 && !bad ? next(leaf, index) : compare(leaf, index),
-  )
-  const lastTile = Math.ceil(has / TILE_WIDTH) - 1
-  const truncated = tree.size < has && (await tileAt(lastTile)) !== undefined
-  if (!bad) return { ...tree, difference: truncated ? { index: tree.size, kind: 'truncated' } : undefined }
-  const { index, present } = bad
-  let isPresentRetained = false
-  for (let n = Math.floor(index / TILE_WIDTH); n <= lastTile && !isPresentRetained; n++)
-    isPresentRetained = (await tileAt(n))?.some((hash) => isSameHash(hash, present)) ?? false
-  return { ...tree, difference: { index, kind: tamperingKind(isPresentRetained, isRetainedPresent) } }
+  return {
+    has,
+    onLeaf: (leaf: Hash, index: number): Promise<void> | undefined =>
+      index % TILE_WIDTH === 0 && !bad ? next(leaf, index) : compare(leaf, index),
+    difference: async (size: number): Promise<LogDifference | undefined> => {
+      const lastTile = Math.ceil(has / TILE_WIDTH) - 1
+      const truncated = size < has && (await tileAt(lastTile)) !== undefined
+      if (!bad) return truncated ? { index: size, kind: 'truncated' } : undefined
+      const { index, present } = bad
+      let isPresentRetained = false
+      for (let n = Math.floor(index / TILE_WIDTH); n <= lastTile && !isPresentRetained; n++)
+        isPresentRetained = (await tileAt(n))?.some((hash) => isSameHash(hash, present)) ?? false
+      return { index, kind: tamperingKind(isPresentRetained, isRetainedPresent) }
+    },
+  }
+}
+
+/** Compares every event of a log with the kept hashes. Returns the tree and the first difference. */
+export const compareWithKept = async (
+  pages: AsyncIterable<readonly Stored[]>,
+  kept: KeptHashes,
+  sizes: readonly number[],
+): Promise<TreeOfLog & { readonly difference: LogDifference | undefined }> => {
+  const { onLeaf, difference } = leafComparison(kept)
+  const tree = await treeOfPages(pages, sizes, onLeaf)
+  return { ...tree, difference: await difference(tree.size) }
 }
 
 /**

@@ -1,8 +1,14 @@
 import type { Clock } from '../clock.ts'
 import type { EventLog, Stored } from '../events/log.ts'
-import type { LedgerOfLog } from './ledger-of-log.ts'
-import type { LedgerStore, ScrubResult } from './ledger-store.ts'
-import { compareWithKept, type KeptHashes, keptInStore, type LogDifference, notExtending } from './log-comparison.ts'
+import type { LedgerStore, ScrubResult, SealedRecord } from './ledger-store.ts'
+import {
+  compareWithKept,
+  type KeptHashes,
+  keptInStore,
+  type LogDifference,
+  notExtending,
+  sealedSize,
+} from './log-comparison.ts'
 import type { LogTree } from './log-tree.ts'
 import type { TileMacs } from './tiles/tile-macs.ts'
 import { TILE_WIDTH } from './tiles/tiles.ts'
@@ -16,10 +22,11 @@ export type Damage = Partial<LogDifference> & { readonly why: string }
 type ScrubOptions = {
   readonly clock: Clock
   readonly log: Pick<EventLog, 'readAll' | 'head'>
-  readonly store: Pick<LedgerStore, 'tile' | 'lastTile' | 'sealed' | 'scrubbed' | 'writeScrub'>
+  readonly store: Pick<LedgerStore, 'tile' | 'lastTile' | 'scrubbed' | 'writeScrub'>
   readonly macs: TileMacs
   readonly tree: Pick<LogTree, 'advance' | 'size' | 'position' | 'tail' | 'isStale' | 'found'>
-  readonly ledgerOf: () => Promise<LedgerOfLog | undefined>
+  /** Sealed records of the ledger of the log. */
+  readonly sealed: () => Promise<readonly SealedRecord[]>
   /** False while a difference does not count: this instance is not fresh, or doubts the log. */
   readonly isSure: () => boolean
   readonly onDamage: (damage: Damage) => void
@@ -57,6 +64,12 @@ const withTail = (kept: KeptHashes, size: number, tail: LogTree['tail']): KeptHa
   }
 }
 
+/** The kept hashes without the tiles that are not wholly sealed, because these may be of another log. */
+const upToSeal = (kept: KeptHashes, sealed: number): KeptHashes => ({
+  ...kept,
+  size: Math.min(kept.size, TILE_WIDTH * Math.floor(sealed / TILE_WIDTH)),
+})
+
 /** Result after a comparison. A difference stays until an operator resumes or restarts the ledger. */
 export const scrubResult = (
   before: ScrubResult | undefined,
@@ -70,7 +83,7 @@ export const scrubResult = (
 }
 
 /** Comparison of the log with the kept hashes and the sealed record. */
-export const scrubbing = ({ clock, log, store, macs, tree, ledgerOf, isSure, onDamage }: ScrubOptions) => {
+export const scrubbing = ({ clock, log, store, macs, tree, sealed: sealedRecords, isSure, onDamage }: ScrubOptions) => {
   const record = async (through: number, damage: Damage | undefined): Promise<ScrubResult> => {
     if (damage) {
       if (!isSure()) throw new Error('the log differs from the ledger, but this instance is not sure of the log')
@@ -80,10 +93,6 @@ export const scrubbing = ({ clock, log, store, macs, tree, ledgerOf, isSure, onD
     await store.writeScrub(result)
     return result
   }
-  const sealedRecords = async () => {
-    const ledger = (await ledgerOf())?.ledger
-    return Object.values(await store.sealed()).filter((sealed) => sealed.ledger === ledger)
-  }
 
   return {
     /** Compares the whole log, at most 5,000 events a second, and stores the result. Rejects at an abort. */
@@ -91,7 +100,7 @@ export const scrubbing = ({ clock, log, store, macs, tree, ledgerOf, isSure, onD
       const [stored, sealed] = [await keptInStore(store, macs), await sealedRecords()]
       await tree.advance(await log.head(), signal)
       const [total, position] = [tree.size(), tree.position()]
-      const kept = withTail(tree.isStale() ? { ...stored, size: 0 } : stored, total, tree.tail)
+      const kept = withTail(tree.isStale() ? upToSeal(stored, sealedSize(sealed)) : stored, total, tree.tail)
       const pages = paced(log.readAll(0n, position), clock, signal, (done) => onCompared({ done, total }))
       const sizes = sealed.map(({ size }) => size)
       const { size, roots, difference } = await compareWithKept(pages, kept, sizes)
@@ -103,7 +112,7 @@ export const scrubbing = ({ clock, log, store, macs, tree, ledgerOf, isSure, onD
       }
       return record(size, undefined)
     },
-    /** Stores the difference in the last kept tile that the start found, if it is sealed. */
+    /** Stores the difference from the kept tiles that the start found, if it is sealed. */
     recordFound: async (): Promise<ScrubResult | undefined> => {
       const found = tree.found()
       const isSealed = (await sealedRecords()).some(({ size }) => found && found.index < size)

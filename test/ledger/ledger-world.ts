@@ -120,13 +120,13 @@ export const advanceUntil = async ({ clock }: Pick<World, 'clock'>, condition: (
   while (!condition()) await clock.advance(1_000)
 }
 
-/** A world with a sealed ledger of 301 events. */
-export const sealedWorld = async () => {
+/** A world with a sealed ledger of 301 events, or of another number. */
+export const sealedWorld = async (events = 301) => {
   const world = await ledgerWorld()
-  await world.grow(300)
+  await world.grow(events - 1)
   const engine = world.engine()
   await engine.begin()
-  await advanceUntil(world, () => world.content.sealed?.size === 301)
+  await advanceUntil(world, () => world.content.sealed?.size === events)
   await engine.close()
   return world
 }

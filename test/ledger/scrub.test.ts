@@ -138,6 +138,67 @@ await t.test('a start compares the events under the last kept tile', async (t) =
   }
 })
 
+await t.test('a start with an older tile of another log names the first event, and keeps the tiles', async (t) => {
+  const cases: readonly (readonly [name: string, change: Change, firstBad: object])[] = [
+    ['removed', (all) => void all.splice(14, 1), { index: 14, kind: 'removed' }],
+    ['two removed', (all) => [300, 14].forEach((n) => all.splice(n, 1)), { index: 14, kind: 'removed' }],
+    ['removed, and another added at the end', (all) => void all.push(...all.splice(14, 1)), { index: 14, kind: 'moved' }],
+    ['inserted', (all) => void all.splice(50, 0, { ...all[0]!, id: 'inserted' }), { index: 50, kind: 'inserted' }],
+    ['changed with the last tile', (all) => [14, 500].forEach((n) => changed(all, n)), { index: 14, kind: 'changed' }],
+  ]
+  for (const [name, change, firstBad] of cases) {
+    const world = await sealedWorld(540)
+    const [original, tiles] = [[...world.memory.all], [...world.content.tiles]]
+    const last = original.at(-1)!.position
+    change(world.memory.all as Stored[], world)
+    for (const [n, event] of world.memory.all.entries())
+      (world.memory.all as Stored[])[n] = { ...event, position: original[n]?.position ?? last + BigInt(n) }
+    for (const start of ['first', 'second']) {
+      const engine = await startedEngine(world)
+      await advanceUntil(world, () => engine.state() === 'diverged')
+      t.match(world.content.scrub, { ok: false, firstBad }, `${name}, ${start} start`)
+      await world.grow(300)
+      await world.clock.advance(1_000)
+      await scrub(world, engine)
+      t.match(world.content.scrub, { ok: false, firstBad }, `${name}, ${start} scrub`)
+      await engine.close()
+    }
+    t.match(world.damages, Array.from({ length: 4 }, () => firstBad), name)
+    t.strictSame([...world.content.tiles], tiles, 'the tiles show the difference')
+    ;(world.memory.all as Stored[]).splice(0, Number.POSITIVE_INFINITY, ...original)
+    world.content.scrub = undefined
+    const engine = await startedEngine(world)
+    await scrub(world, engine)
+    t.match(world.content.scrub, { ok: true }, 'after the log is restored')
+    t.equal(engine.state(), 'ok')
+    await engine.close()
+  }
+})
+
+await t.test('tiles of events that are not sealed are replaced after a start on another log', async (t) => {
+  const world = await sealedWorld(200)
+  const { sealed, kept } = world.content
+  const engine = world.engine(undefined, { interval: 1e9, events: 1e9 })
+  await engine.begin()
+  await world.grow(400)
+  await advanceUntil(world, () => engine.size() === 600)
+  await engine.close()
+  world.content.sealed = sealed
+  for (const size of kept.keys()) if (size > 200) kept.delete(size)
+  const before = world.content.tiles.get('0/1')
+  changed(world.memory.all as Stored[], 300)
+  const next = await startedEngine(world)
+  t.equal(next.state(), 'ok')
+  t.strictSame([world.content.scrub, world.damages], [undefined, []])
+  t.not(world.content.tiles.get('0/1'), before)
+  await scrub(world, next)
+  t.match(world.content.scrub, { ok: true, through: 600 })
+  await next.close()
+  const again = await startedEngine(world)
+  t.equal(again.state(), 'ok', 'a start continues from the new tiles')
+  await again.close()
+})
+
 await t.test('a scrub reads at most 5,000 events a second, and ends promptly at an abort', async (t) => {
   const world = await sealedWorld()
   await world.grow(12_000)

@@ -168,7 +168,7 @@ export const rebuildLedger: Services['rebuildLedger'] = (config, clock, say) =>
       sealed ? [sealed.size] : [],
     )
     await store.dropTiles()
-    const made = logTree({ log, store, macs, positionOf: async () => 0n, writes: () => true })
+    const made = logTree({ log, store, macs, positionOf: async () => 0n, writes: () => true, sealed: async () => [] })
     await made.advance(await log.head(), new AbortController().signal)
     const why = sealed && notExtending(tree.size, tree.roots.get(sealed.size), sealed)
     const found = { ...(difference && { difference }), ...(why && { sealed: why }) }
