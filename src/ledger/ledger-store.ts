@@ -29,6 +29,8 @@ export type SealedRecord = {
   readonly keep?: boolean
   readonly copy?: boolean
   readonly witnessed?: WitnessedCheckpoint
+  /** Leaf hashes after the last full tile, with their MAC (`tiles/tile-macs.ts`). Earlier versions write no tail. */
+  readonly tail?: string
 }
 
 /** A checkpoint with a valid signature of the ledger, and the name of the witness that has it. */

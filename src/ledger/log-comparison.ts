@@ -12,8 +12,14 @@ import { compactRange } from './tree.ts'
 /** First event of the log that is not the sealed or kept one. */
 export type LogDifference = { readonly index: number; readonly kind: TamperingKind }
 
-/** Tree over a whole log: its size, its root, and its roots at the sizes in demand. */
-type TreeOfLog = { readonly size: number; readonly root: Hash; readonly roots: ReadonlyMap<number, Hash> }
+/** Tree over a whole log, with its roots at the sizes in demand. */
+type TreeOfLog = {
+  readonly size: number
+  readonly root: Hash
+  readonly roots: ReadonlyMap<number, Hash>
+  /** Hashes of the leaves after the last full tile. */
+  readonly tail: readonly Hash[]
+}
 
 type OnLeaf = (leaf: Hash, index: number) => Promise<void> | undefined
 
@@ -25,6 +31,7 @@ export const treeOfPages = async (
 ): Promise<TreeOfLog> => {
   const [range, wanted, roots] = [compactRange(), new Set(sizes), new Map<number, Hash>()]
   const pause = backgroundSlicer()
+  let tail: Hash[] = []
   if (wanted.has(0)) roots.set(0, range.root())
   for await (const page of pages)
     for (const record of page) {
@@ -32,11 +39,13 @@ export const treeOfPages = async (
       const work = onLeaf(leaf, range.size)
       if (work) await work
       range.append(leaf)
+      if (range.size % TILE_WIDTH === 0) tail = []
+      else tail.push(leaf)
       if (wanted.has(range.size)) roots.set(range.size, range.root())
       const paused = pause()
       if (paused) await paused
     }
-  return { size: range.size, root: range.root(), roots }
+  return { size: range.size, root: range.root(), roots, tail }
 }
 
 /** Hashes of the first `size` leaves that are kept apart from the log. A tile that was changed is undefined. */
@@ -49,17 +58,30 @@ export type KeptHashes = {
 export const sealedSize = (records: readonly Pick<SealedRecord, 'size'>[]): number =>
   records.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...records.map(({ size }) => size))
 
-/** Kept hashes of a store. They count only under their MAC. */
+/**
+ * Kept hashes: those of the tiles of a store, and those that records have after them. They count only under their MAC.
+ * Of stale tiles only those count that are wholly sealed, because the others may be of another log.
+ */
 export const keptInStore = async (
   store: Pick<LedgerStore, 'tile' | 'lastTile'>,
   macs: TileMacs,
-): Promise<KeptHashes> => ({
-  size: ((await store.lastTile(0)) ?? -1) * TILE_WIDTH + TILE_WIDTH,
-  tile: async (n) => {
-    const tile = await soundTile(store, macs, 0, n)
-    return tile && [...hashesOf(tile.hashes)]
-  },
-})
+  records: readonly Pick<SealedRecord, 'size' | 'tail'>[],
+  isStale: boolean,
+): Promise<KeptHashes> => {
+  const stored = ((await store.lastTile(0)) ?? -1) * TILE_WIDTH + TILE_WIDTH
+  const tiles = isStale ? Math.min(stored, TILE_WIDTH * Math.floor(sealedSize(records) / TILE_WIDTH)) : stored
+  const tails = records.filter((record) => macs.tailOf(record).length > 0).toSorted((a, b) => a.size - b.size)
+  return {
+    size: Math.max(tiles, ...tails.map(({ size }) => size)),
+    tile: async (n) => {
+      const tile = n * TILE_WIDTH < tiles ? await soundTile(store, macs, 0, n) : undefined
+      const hashes = tile ? [...hashesOf(tile.hashes)] : []
+      for (const tail of tails)
+        if (Math.floor(tail.size / TILE_WIDTH) === n) hashes.splice(0, tail.size % TILE_WIDTH, ...macs.tailOf(tail))
+      return hashes.length > 0 ? hashes : undefined
+    },
+  }
+}
 
 /**
  * Comparison of the leaves of a log with the kept hashes. It receives each leaf in order, from the first leaf of a tile
@@ -80,6 +102,8 @@ export const leafComparison = ({ size: has, tile: tileAt }: KeptHashes) => {
   }
   return {
     has,
+    /** True if a leaf differs. */
+    isDifferent: (): boolean => bad !== undefined,
     onLeaf: (leaf: Hash, index: number): Promise<void> | undefined =>
       index % TILE_WIDTH === 0 && !bad ? next(leaf, index) : compare(leaf, index),
     difference: async (size: number): Promise<LogDifference | undefined> => {

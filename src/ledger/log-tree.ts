@@ -56,6 +56,8 @@ export const logTree = (options: StoredTilesOptions) => {
     },
     found: stored.found,
     isStale: stored.isStale,
+    /** The leaves after the last full tile, as a sealed record keeps them. */
+    sealedTail: (): string => options.macs.sealTail(grown.size(), grown.tail()),
     /** Hashes of the leaves after the last full tile. */
     tail: (): readonly Hash[] => grown.tail(),
     /** Appends the events of the log up to a position. `stop` ends it early. */

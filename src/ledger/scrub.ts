@@ -1,14 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import type { LedgerStore, ScrubResult, SealedRecord } from './ledger-store.ts'
-import {
-  compareWithKept,
-  type KeptHashes,
-  keptInStore,
-  type LogDifference,
-  notExtending,
-  sealedSize,
-} from './log-comparison.ts'
+import { compareWithKept, type KeptHashes, keptInStore, type LogDifference, notExtending } from './log-comparison.ts'
 import type { LogTree } from './log-tree.ts'
 import type { TileMacs } from './tiles/tile-macs.ts'
 import { TILE_WIDTH } from './tiles/tiles.ts'
@@ -54,21 +47,17 @@ async function* paced(
   }
 }
 
-/** Kept hashes of a store, followed by those that the instance has in memory. */
+/** Kept hashes, followed by those that the instance has in memory. */
 const withTail = (kept: KeptHashes, size: number, tail: LogTree['tail']): KeptHashes => {
   const [last, hashes] = [Math.floor(size / TILE_WIDTH), tail()]
   return {
     size: Math.max(kept.size, hashes.length > 0 ? size : 0),
-    tile: async (n) =>
-      n === last && hashes.length > 0 ? hashes : n * TILE_WIDTH < kept.size ? kept.tile(n) : undefined,
+    tile: async (n) => {
+      const known = n * TILE_WIDTH < kept.size ? await kept.tile(n) : undefined
+      return n === last && hashes.length > 0 ? [...(known ?? []), ...hashes.slice(known?.length ?? 0)] : known
+    },
   }
 }
-
-/** The kept hashes without the tiles that are not wholly sealed, because these may be of another log. */
-const upToSeal = (kept: KeptHashes, sealed: number): KeptHashes => ({
-  ...kept,
-  size: Math.min(kept.size, TILE_WIDTH * Math.floor(sealed / TILE_WIDTH)),
-})
 
 /** Result after a comparison. A difference stays until an operator resumes or restarts the ledger. */
 export const scrubResult = (
@@ -97,10 +86,11 @@ export const scrubbing = ({ clock, log, store, macs, tree, sealed: sealedRecords
   return {
     /** Compares the whole log, at most 5,000 events a second, and stores the result. Rejects at an abort. */
     compareAll: async (signal: AbortSignal, onCompared: OnCompared): Promise<ScrubResult> => {
-      const [stored, sealed] = [await keptInStore(store, macs), await sealedRecords()]
+      const sealed = await sealedRecords()
+      const stored = await keptInStore(store, macs, sealed, tree.isStale())
       await tree.advance(await log.head(), signal)
       const [total, position] = [tree.size(), tree.position()]
-      const kept = withTail(tree.isStale() ? upToSeal(stored, sealedSize(sealed)) : stored, total, tree.tail)
+      const kept = withTail(stored, total, tree.tail)
       const pages = paced(log.readAll(0n, position), clock, signal, (done) => onCompared({ done, total }))
       const sizes = sealed.map(({ size }) => size)
       const { size, roots, difference } = await compareWithKept(pages, kept, sizes)

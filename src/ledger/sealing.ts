@@ -33,7 +33,7 @@ export type Sealed = { readonly checkpoint: KeptCheckpoint | undefined; readonly
 type SealingOptions = {
   readonly clock: Pick<Clock, 'now'>
   readonly store: LedgerStore
-  readonly tree: Pick<LogTree, 'size' | 'position' | 'root' | 'rootAt' | 'found'>
+  readonly tree: Pick<LogTree, 'size' | 'position' | 'root' | 'rootAt' | 'found' | 'sealedTail'>
   /** Brings the tree to the head of the log. */
   readonly advance: () => Promise<void>
   readonly ledgerOf: () => Promise<LedgerOfLog | undefined>
@@ -128,8 +128,8 @@ export const sealing = (options: SealingOptions) => {
     const last = await whole(signer, newest, checkpoint)
     if (!last || tree.size() === last.size || !isSure()) return last && { checkpoint: known(last) }
     const { ledger, origin } = last
-    const root = base64Of(tree.root())
-    const intended = { ledger, origin, size: tree.size(), root, sealedAt: clock.now().toISOString() }
+    const [root, tail, sealedAt] = [base64Of(tree.root()), tree.sealedTail(), clock.now().toISOString()]
+    const intended = { ledger, origin, size: tree.size(), root, sealedAt, tail }
     if (!(await store.advance(last, intended))) return undefined
     const next = await whole(signer, intended, keptOf(last) ?? checkpoint)
     return next && { checkpoint: keptOf(next) }

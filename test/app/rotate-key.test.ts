@@ -8,10 +8,14 @@ import { parseCheckpoint } from '../../src/ledger/note/checkpoint.ts'
 import { verifyNote } from '../../src/ledger/note/note.ts'
 import { parseVkey, verifierKey } from '../../src/ledger/note/vkey.ts'
 import { newSigningKey } from '../../src/ledger/signing-keys.ts'
+import { tileMacs } from '../../src/ledger/tiles/tile-macs.ts'
 import { Crash, ledgerWorld, ORIGIN } from '../ledger/ledger-world.ts'
 import { memoryKeys } from '../ledger/memory-keys.ts'
 import { memoryLedgerStore } from '../ledger/memory-store.ts'
 import { rootOf } from '../ledger/reference.ts'
+
+/** Key of the MACs in a world. */
+const PEPPER = Buffer.alloc(32, 1)
 
 /** A sealed ledger whose key an operator changes on the stores. */
 const keyWorld = async () => {
@@ -40,7 +44,7 @@ const keyWorld = async () => {
     portsWith,
     change: (compromised: boolean, interrupt: (moment: string) => void = () => undefined) =>
       changeSigningKey(
-        { log, alone: true, ledger: async () => portsWith(interrupt) },
+        { log, alone: true, pepper: { kid: '', key: PEPPER }, ledger: async () => portsWith(interrupt) },
         clock,
         compromised,
         async (data) => {
@@ -55,6 +59,13 @@ const keyWorld = async () => {
   }
 }
 type World = Awaited<ReturnType<typeof keyWorld>>
+
+await t.test('the record of a change keeps the leaves after the last full tile', async (t) => {
+  const world = await keyWorld()
+  await world.change(false)
+  const { size } = world.content.sealed!
+  t.equal(tileMacs(PEPPER).tailOf(world.content.sealed!).length, size)
+})
 
 /** Verifies that the change is complete, and that the first checkpoint that covers it has the due signatures. */
 const verifyChanged = async (t: Test, world: World, compromised: boolean, name: string) => {

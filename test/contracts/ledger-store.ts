@@ -75,8 +75,9 @@ export const ledgerStoreContract = (t: Test, open: () => Promise<LedgerStore>): 
     const again = await open()
     t.same((await again.sealed()).stored, whole)
     const witnessed = { size: 4, root: 'other', text: 'shown', witness: 'w.example' }
-    t.equal(await again.advance(whole, { ...record(3, 'copied'), copy: true, witnessed }), true)
-    t.same((await again.sealed()).stored, { ...record(3, 'copied'), copy: true, witnessed })
+    const tail = Buffer.alloc(8_192, 7).toString('base64')
+    t.equal(await again.advance(whole, { ...record(3, 'copied'), copy: true, witnessed, tail }), true)
+    t.same((await again.sealed()).stored, { ...record(3, 'copied'), copy: true, witnessed, tail })
     await again.close()
   })
 

@@ -142,7 +142,11 @@ await t.test('a start with an older tile of another log names the first event, a
   const cases: readonly (readonly [name: string, change: Change, firstBad: object])[] = [
     ['removed', (all) => void all.splice(14, 1), { index: 14, kind: 'removed' }],
     ['two removed', (all) => [300, 14].forEach((n) => all.splice(n, 1)), { index: 14, kind: 'removed' }],
-    ['removed, and another added at the end', (all) => void all.push(...all.splice(14, 1)), { index: 14, kind: 'moved' }],
+    [
+      'removed, and another added at the end',
+      (all) => void all.push(...all.splice(14, 1)),
+      { index: 14, kind: 'moved' },
+    ],
     ['inserted', (all) => void all.splice(50, 0, { ...all[0]!, id: 'inserted' }), { index: 50, kind: 'inserted' }],
     ['changed with the last tile', (all) => [14, 500].forEach((n) => changed(all, n)), { index: 14, kind: 'changed' }],
   ]
@@ -163,7 +167,11 @@ await t.test('a start with an older tile of another log names the first event, a
       t.match(world.content.scrub, { ok: false, firstBad }, `${name}, ${start} scrub`)
       await engine.close()
     }
-    t.match(world.damages, Array.from({ length: 4 }, () => firstBad), name)
+    t.match(
+      world.damages,
+      Array.from({ length: 4 }, () => firstBad),
+      name,
+    )
     t.strictSame([...world.content.tiles], tiles, 'the tiles show the difference')
     ;(world.memory.all as Stored[]).splice(0, Number.POSITIVE_INFINITY, ...original)
     world.content.scrub = undefined
@@ -171,6 +179,57 @@ await t.test('a start with an older tile of another log names the first event, a
     await scrub(world, engine)
     t.match(world.content.scrub, { ok: true }, 'after the log is restored')
     t.equal(engine.state(), 'ok')
+    await engine.close()
+  }
+})
+
+await t.test('a start names the first event that differs after the last full tile', async (t) => {
+  const cases: readonly (readonly [name: string, size: number, change: Change, firstBad: object])[] = [
+    ['changed', 40, (all) => changed(all, 14), { index: 14, kind: 'changed' }],
+    ['removed', 40, (all) => void all.splice(14, 1), { index: 14, kind: 'removed' }],
+    ['inserted', 40, (all) => void all.splice(14, 0, { ...all[0]!, id: 'x' }), { index: 14, kind: 'inserted' }],
+    ['the last', 40, (all) => changed(all, 39), { index: 39, kind: 'changed' }],
+    ['after a tile', 301, (all) => changed(all, 290), { index: 290, kind: 'changed' }],
+    ['removed after a tile', 301, (all) => void all.splice(256, 1), { index: 256, kind: 'removed' }],
+  ]
+  for (const [name, size, change, firstBad] of cases) {
+    const world = await sealedWorld(size)
+    const { sealed } = world.content
+    const positions = world.memory.all.map(({ position }) => position)
+    change(world.memory.all as Stored[], world)
+    for (const [n, event] of world.memory.all.entries())
+      (world.memory.all as Stored[])[n] = { ...event, position: positions[n] ?? positions.at(-1)! + 1n }
+    for (const start of ['first', 'second']) {
+      const engine = await startedEngine(world)
+      await advanceUntil(world, () => engine.state() === 'diverged')
+      t.match(world.content.scrub, { ok: false, firstBad }, `${name}, ${start} start`)
+      await world.grow(600)
+      await world.clock.advance(1_000)
+      await scrub(world, engine)
+      t.match(world.content.scrub, { ok: false, firstBad }, `${name}, ${start} scrub`)
+      await engine.close()
+    }
+    t.equal(world.content.sealed, sealed, 'the record shows the difference')
+  }
+})
+
+await t.test('a tail that is missing, or not as it was written, names no event', async (t) => {
+  for (const change of [
+    () => undefined,
+    (tail: string) => `AAAA${tail.slice(4)}`,
+    (tail: string) => tail.slice(0, -44),
+  ]) {
+    const world = await sealedWorld(40)
+    const { tail, ...record } = world.content.sealed!
+    const other = change(tail!)
+    world.content.sealed = { ...record, ...(other !== undefined && { tail: other }) }
+    changed(world.memory.all as Stored[], 14)
+    const engine = await startedEngine(world)
+    await advanceUntil(world, () => engine.state() === 'diverged')
+    t.match(world.states.at(-1), /the first 40 events of the log are not the sealed ones$/)
+    t.equal(world.content.scrub, undefined)
+    await scrub(world, engine)
+    t.strictSame(world.content.scrub?.firstBad, undefined)
     await engine.close()
   }
 })

@@ -85,6 +85,7 @@ const recordOf = ({
   keep,
   copy,
   witnessed,
+  tail,
 }: SealedRecord): SealedRecord => ({
   ledger,
   origin,
@@ -95,6 +96,7 @@ const recordOf = ({
   ...(keep && { keep }),
   ...(copy && { copy }),
   ...(witnessed && { witnessed }),
+  ...(tail !== undefined && { tail }),
 })
 
 const keptOf = ({ size, root, text, sealedAt, keep }: KeptCheckpoint): KeptCheckpoint => ({

@@ -159,12 +159,11 @@ export const rebuildLedger: Services['rebuildLedger'] = (config, clock, say) =>
     const { store } = await history.ledger()
     const macs = tileMacs(pepper.key)
     const of = await ledgerOfLog(log)
-    const sealed = Object.values(await store.sealed())
-      .filter(({ ledger }) => ledger === of?.ledger)
-      .toSorted((a, b) => b.size - a.size)[0]
+    const records = Object.values(await store.sealed()).filter(({ ledger }) => ledger === of?.ledger)
+    const sealed = records.toSorted((a, b) => b.size - a.size)[0]
     const { difference, ...tree } = await compareWithKept(
       log.readAll(0n),
-      await keptInStore(store, macs),
+      await keptInStore(store, macs, records, false),
       sealed ? [sealed.size] : [],
     )
     await store.dropTiles()

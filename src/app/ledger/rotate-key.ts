@@ -18,7 +18,7 @@ const ATTEMPTS = 4
 const REASON = 'rollcall ledger rotate-key'
 
 type Change = DataOf<LedgerEvent, 'SigningKeyChanged'>
-type OnStores = Pick<History, 'log' | 'ledger' | 'alone'>
+type OnStores = Pick<History, 'log' | 'ledger' | 'alone' | 'pepper'>
 
 const isKeyOf = async (read: SigningKeys['read'], { origin, keys }: LedgerOfLog): Promise<boolean> => {
   const key = await read()

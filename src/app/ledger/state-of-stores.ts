@@ -5,16 +5,17 @@ import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import { treeOfPages } from '../../ledger/log-comparison.ts'
 import { isObstacle } from '../../ledger/obstacle.ts'
 import { type Sealed, sealing } from '../../ledger/sealing.ts'
+import { tileMacs } from '../../ledger/tiles/tile-macs.ts'
 import { positioned } from '../stores/positioned.ts'
 import type { History } from '../stores/stores.ts'
 
-type OnStores = Pick<History, 'log' | 'ledger' | 'alone'>
+type OnStores = Pick<History, 'log' | 'ledger' | 'alone' | 'pepper'>
 
 /**
  * One attempt to seal the log of stores, of which it reads everything. Without `signs` it only checks. The outcome is
  * undefined if a running instance sealed at the same time.
  */
-export const attemptOnStores = async ({ log, ledger, alone }: OnStores, clock: Clock, signs: boolean) => {
+export const attemptOnStores = async ({ log, ledger, alone, pepper }: OnStores, clock: Clock, signs: boolean) => {
   const { store, keys } = await ledger()
   const [of, copies] = [await ledgerOfLog(log), await store.sealed()]
   const { pages, position } = positioned(log.readAll(0n))
@@ -32,6 +33,7 @@ export const attemptOnStores = async ({ log, ledger, alone }: OnStores, clock: C
       root: () => tree.root,
       rootAt: async (size) => tree.roots.get(size) ?? tree.root,
       found: () => undefined,
+      sealedTail: () => tileMacs(pepper.key).sealTail(tree.size, tree.tail),
     },
     advance: async () => undefined,
     ledgerOf: async () => of,

@@ -16,7 +16,7 @@ export type StoredTilesOptions = TileSource & {
   /** True while this instance stores tiles. Two that do so at once are harmless. */
   readonly writes: () => boolean
   /** Sealed records of the ledger of the log. */
-  readonly sealed: () => Promise<readonly Pick<SealedRecord, 'size'>[]>
+  readonly sealed: () => Promise<readonly Pick<SealedRecord, 'size' | 'tail'>[]>
 }
 
 /** The state of a tree that continues from stored tiles, and the last of them. */
@@ -104,12 +104,14 @@ export const storedTiles = (options: StoredTilesOptions) => {
       const standing = end === undefined ? undefined : await standingAt(options, end)
       const own = standing && (await isOfLog(options, standing.last)) ? standing : undefined
       isStale = end !== undefined && !own
-      comparison = isStale ? leafComparison(await keptInStore(store, macs)) : undefined
+      const kept = await keptInStore(store, macs, await options.sealed(), false)
+      const isWhole = own !== undefined && kept.size <= (own.last.n + 1) * TILE_WIDTH
+      comparison = isWhole ? undefined : leafComparison(kept)
       return own
     },
     /** True while the stored tiles may be those of another log. */
     isStale: (): boolean => isStale,
-    /** The difference between the log and the stored tiles that the first read after the beginning found. */
+    /** The difference between the log and the kept hashes that the first read after the beginning found. */
     found: (): LogDifference | undefined => found,
     /** Receives each leaf after the beginning, in order. */
     compare: (leaf: Hash, index: number): Promise<void> | undefined => comparison?.onLeaf(leaf, index),
@@ -117,11 +119,11 @@ export const storedTiles = (options: StoredTilesOptions) => {
     add: async (tiles: readonly FullTile[], last: Stored): Promise<void> => {
       if (writes() && !isStale) await put(tiles, last)
     },
-    /** Ends the comparison once the tree has all kept or all sealed events. The tree ends at a position. */
+    /** Ends the comparison at a difference, or once the tree has all kept or all sealed events. It ends at a position. */
     settle: async (size: number, position: bigint): Promise<void> => {
       if (comparison) {
         const sealed = sealedSize(await options.sealed())
-        if (size < Math.min(comparison.has, sealed)) return
+        if (!comparison.isDifferent() && size < Math.min(comparison.has, sealed)) return
         found = await comparison.difference(size)
         isEvidence = found !== undefined && found.index < sealed
         comparison = undefined

@@ -1,6 +1,9 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
-import type { LedgerStore, StoredTile } from '../ledger-store.ts'
+import { base64Of } from '../base64.ts'
+import { HASH_BYTES, type Hash, hashesOf } from '../hashes.ts'
+import type { LedgerStore, SealedRecord, StoredTile } from '../ledger-store.ts'
 import { isTileOf } from './tile-hashes.ts'
+import { TILE_WIDTH } from './tiles.ts'
 
 /** A tile without its hashes. Its root stands for them. */
 export type TileRoot = Omit<StoredTile, 'hashes'>
@@ -13,7 +16,24 @@ export const tileMacs = (key: Uint8Array) => {
       .update(JSON.stringify([level, n, String(position), event]))
       .update(root)
       .digest()
+  const tailMac = (size: number, hashes: Uint8Array): Uint8Array =>
+    createHmac('sha256', own)
+      .update(JSON.stringify(['tail', size]))
+      .update(hashes)
+      .digest()
   return {
+    /** Text of the leaf hashes after the last full tile of a tree: base64 of the MAC and the hashes. */
+    sealTail: (size: number, hashes: readonly Hash[]): string => {
+      const bytes = Buffer.concat(hashes)
+      return base64Of(Buffer.concat([tailMac(size, bytes), bytes]))
+    },
+    /** Leaf hashes in the tail of a record; none if it has no tail, or the tail is not as it was written. */
+    tailOf: ({ size, tail = '' }: Pick<SealedRecord, 'size' | 'tail'>): readonly Hash[] => {
+      const bytes = Buffer.from(tail, 'base64')
+      const [mac, hashes] = [bytes.subarray(0, HASH_BYTES), bytes.subarray(HASH_BYTES)]
+      const isWhole = mac.length === HASH_BYTES && hashes.length === (size % TILE_WIDTH) * HASH_BYTES
+      return isWhole && timingSafeEqual(mac, tailMac(size, hashes)) ? [...hashesOf(hashes)] : []
+    },
     seal: (tile: Omit<StoredTile, 'mac'>): StoredTile => ({ ...tile, mac: macOf(tile) }),
     /** True if the tile was written for this level and number. A copy of another tile is not. */
     holds: (tile: TileRoot, level: number, n: number): boolean => {
