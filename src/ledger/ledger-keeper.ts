@@ -4,7 +4,7 @@ import type { EventLog } from '../events/log.ts'
 import { housekeeping, untilDone } from './housekeeping.ts'
 import { type KeptCheckpoint, type LedgerStore, newestKept, type ScrubResult } from './ledger-store.ts'
 import type { LogTree } from './log-tree.ts'
-import type { Obstacle } from './obstacle.ts'
+import { type Obstacle, orObstacle } from './obstacle.ts'
 import { pacing } from './pacing.ts'
 import type { Sealed } from './sealing.ts'
 import { servedCheckpoint } from './witness/served-checkpoint.ts'
@@ -14,8 +14,8 @@ export type LedgerState = 'ok' | 'building' | 'suspended' | 'diverged'
 
 /** Interval in ms at which the tree follows the log and a due checkpoint is made. */
 const LOOK_MS = 500
-/** Maximum time in ms of the last checkpoint at a shutdown. */
-const FAREWELL_MS = 2_000
+/** Maximum time in ms of the last checkpoint at a shutdown, and of a request that waits for the tree. */
+const WAIT_MS = 2_000
 /** Maximum attempts in races with other instances. */
 const ATTEMPTS = 4
 
@@ -51,6 +51,10 @@ const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
   const { served, serve } = own
   let isKnown = false
   let obstacle: Obstacle | undefined
+  const block = (found: Obstacle | undefined): void => {
+    obstacle = found
+    if (found) onObstacle(found)
+  }
   let scrub: ScrubResult | undefined
   return {
     ...pace,
@@ -61,6 +65,8 @@ const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
       !isKnown ||
       (scrub?.ok === false && !obstacle),
     obstacle: () => obstacle,
+    /** Sets the obstacle until the next attempt to seal. */
+    block,
     scrub: () => scrub,
     /** The next attempt to seal is due at once after a difference. */
     noteScrub: (result: ScrubResult | undefined): void => void (scrub = result),
@@ -72,8 +78,7 @@ const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
           for (let tries = 0; tries < ATTEMPTS && !sealed; tries++) sealed = await attempt()
           if (!sealed) return
           isKnown = true
-          obstacle = sealed.obstacle
-          if (obstacle) onObstacle(obstacle)
+          block(sealed.obstacle)
           serve(sealed.checkpoint)
         } finally {
           pace.attempted(began, size <= (served()?.size ?? 0))
@@ -84,24 +89,29 @@ const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
 
 /**
  * Makes a checkpoint of the events at the time of the request, at most one a second. Requests at the same time share it.
- * Returns the number of these events.
+ * Returns the number of these events; undefined if the tree is not built within 2 s.
  */
 const onRequest = (
   { clock, tree }: KeeperOptions,
   { served, pause, seal }: ReturnType<typeof sealer>,
   advance: () => Promise<void>,
   stop: AbortSignal,
+  progress: () => { readonly hasBegun: boolean; readonly isBuilding: boolean },
 ) => {
   const shared = sharedCalls<number>()
-  return (): Promise<number> =>
-    shared('seal', async () => {
-      await advance()
-      const size = tree.size()
-      if (size === served()?.size) return size
-      if (pause() > 0) await clock.sleep(pause(), stop)
-      if (!stop.aborted) await seal()
-      return size
-    })
+  const sealed = async (): Promise<number> => {
+    await advance()
+    const size = tree.size()
+    if (size === served()?.size) return size
+    if (pause() > 0) await clock.sleep(pause(), stop)
+    if (!stop.aborted) await seal()
+    return size
+  }
+  return async (): Promise<number | undefined> => {
+    const { hasBegun, isBuilding } = progress()
+    if (hasBegun && isBuilding) await withTimeout(clock, WAIT_MS, advance(), () => undefined)
+    return progress().isBuilding ? undefined : shared('seal', sealed)
+  }
 }
 
 /** Lets the tree follow the log, and seals it in time. Requests and appends never wait for it. */
@@ -119,15 +129,17 @@ export const ledgerKeeper = (options: KeeperOptions) => {
   const own = sealer(options, advance)
   const { served, obstacle, serve, seal, isDue } = own
   const [keepHouse, recordOnce] = [housekeeping(clock, store, own.noteScrub), untilDone(recordFound)]
-  const request = onRequest(options, own, advance, stop.signal)
+  const request = onRequest(options, own, advance, stop.signal, () => ({ hasBegun, isBuilding }))
   const continueFromStore = async (): Promise<void> => {
-    await start()
+    const failed = await orObstacle(() => start().then(() => undefined))
+    if (failed) return own.block(failed)
     serve(await newestKept(store))
     await tree.begin()
     hasBegun = true
   }
   const look = async (): Promise<void> => {
     if (!hasBegun) await continueFromStore()
+    if (!hasBegun) return
     if (isBuilding || followed() > tree.position()) await advance()
     if (!isBuilding) await recordOnce()
     if (!isBuilding && isDue()) await seal()
@@ -161,11 +173,7 @@ export const ledgerKeeper = (options: KeeperOptions) => {
     cosigned: own.cosigned,
     /** Compares the tree with the sealed record at once, and seals what is new. */
     recheck: seal,
-    /**
-     * Makes a checkpoint if there is something new, at most one a second. Returns the number of events at the time of the
-     * call, or undefined while the tree is built.
-     */
-    sealNow: async (): Promise<number | undefined> => (isBuilding ? undefined : request()),
+    sealNow: request,
     /** Brings the tree to this size if the log has it. Returns false otherwise. */
     reaches: async (size: number): Promise<boolean> => {
       if (tree.size() < size) await advance()
@@ -181,7 +189,7 @@ export const ledgerKeeper = (options: KeeperOptions) => {
         isLate = true
         stop.abort()
       }
-      await withTimeout(clock, FAREWELL_MS, end(), late)
+      await withTimeout(clock, WAIT_MS, end(), late)
     },
   }
 }

@@ -107,6 +107,7 @@ export const EMBEDDED: readonly string[] = [
   'cli/checkpoints-guide',
   'cli/document',
   'cli/events-verify',
+  'cli/file-owners',
   'cli/ledger',
   'cli/ledger-guide',
   'cli/log',

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
+import { newDirectory } from '../adapters/embedded/store.ts'
 import { startService } from '../start.ts'
+import { eventually } from '../wait.ts'
 import { rollcall } from './service.ts'
 
 type Status = {
@@ -81,6 +83,55 @@ await t.test('the ledger is resumed, rebuilt and restarted on the command line',
   t.match(await status(), { state: 'suspended' })
   t.match(await ledger('restart', '--reason', 'again', '--yes'), { exit: 0, err: /interrupted restart/ })
   t.match(await status(), { state: 'ok', size: first.size + 1 })
+})
+
+await t.test('a signing key that is unusable suspends the ledger, and the service starts', async (t) => {
+  const service = await startService(t, { 'storage.type': 'embedded' })
+  const { directory } = service
+  const data = join(directory, 'data')
+  const key = join(data, 'signing-key.pem')
+  const pem = await readFile(key, 'utf8')
+  const state = async () => (await service.request<Status>('GET', '/audit/v1/ledger')).json.state
+  const linesOf = async () =>
+    (await service.logged())
+      .split('\n')
+      .filter((line) => line.includes('"level":"ERROR"'))
+      .map((line) => JSON.parse(line) as { readonly msg: string; readonly why?: string })
+  for (const content of ['garbage', '', pem.replace('PRIVATE', 'PUBLIC')]) {
+    const before = (await linesOf()).length
+    await service.reopen(async () => writeFile(key, content))
+    await eventually(async () => (await state()) === 'suspended', 'suspended')
+    t.equal((await service.request('GET', '/api/v1/namespaces')).status, 200, 'the service goes on')
+    t.match((await linesOf()).slice(before), [
+      { msg: /^the ledger is suspended/, why: /signing-key.pem has no Ed25519 private key/ },
+    ])
+    await service.close()
+    const { out } = await rollcall(['ledger', 'status', '--data', data, '-o', 'json'])
+    t.match(JSON.parse(out), { state: 'suspended', why: /signing-key.pem has no Ed25519 private key/ })
+  }
+  await writeFile(key, pem)
+  await chmod(key, 0o644)
+  await t.rejects(service.reopen(), /readable by other users/)
+  await chmod(key, 0o600)
+  await writeFile(key, 'garbage')
+  const restarted = await rollcall(['ledger', 'restart', '--reason', 'lost key', '--yes', '--data', data])
+  t.match(restarted, { exit: 0 }, 'a restart replaces it')
+  await service.reopen()
+  await eventually(async () => (await state()) === 'ok', 'ok')
+})
+
+await t.test('a ledger that cannot begin with the given signing key is suspended', async (t) => {
+  const directory = await newDirectory(t)
+  const key = join(directory, 'given.pem')
+  await writeFile(key, 'garbage', { mode: 0o600 })
+  const service = await startService(t, { 'storage.type': 'embedded', 'history.ledger.key_file': key })
+  const state = async () => (await service.request<Status>('GET', '/audit/v1/ledger')).json.state
+  await eventually(async () => (await state()) === 'suspended', 'suspended')
+  t.equal((await service.request('POST', '/audit/v1/ledger/checkpoint', {})).status, 503)
+  t.equal((await service.request('GET', '/api/v1/namespaces')).status, 200)
+  await rm(key)
+  await eventually(async () => (await state()) === 'ok', 'ok')
+  t.equal((await service.request('POST', '/audit/v1/ledger/checkpoint', {})).status, 200, 'a new key begins it')
 })
 
 await t.test('a changed signing key is followed from the old one to the new one', async (t) => {

@@ -12,9 +12,9 @@ await t.test('a copy of a file that is larger than expected ends soon', async (t
   const directory = await newDirectory(t)
   const [from, to] = [join(directory, 'from'), join(directory, 'to')]
   await writeFile(from, Buffer.alloc(8 * MIB))
-  t.equal((await copyFile(from, to, 10)).bytes, MIB)
+  t.equal((await copyFile(from, to, { most: 10 })).bytes, MIB)
   t.equal((await stat(to)).size, MIB)
-  t.equal((await copyFile(from, `${to}-whole`, 8 * MIB)).bytes, 8 * MIB)
+  t.equal((await copyFile(from, `${to}-whole`, { most: 8 * MIB })).bytes, 8 * MIB)
 })
 
 await t.test('a restore bounds what it reads, and makes its target private', async (t) => {

@@ -63,6 +63,31 @@ await t.test('instances that seal at once with random delays and crashes sign on
   }
 })
 
+await t.test('a seal on request right after the start waits for the tree, at most two seconds', async (t) => {
+  const world = await sealedWorld()
+  await world.grow(5)
+  const engine = world.engine()
+  await engine.begin()
+  t.equal(engine.state(), 'building')
+  t.equal(await engine.sealNow(), 306)
+  t.equal(engine.served()?.size, 306)
+  await engine.close()
+  const small = await sealedWorld(40)
+  let release: () => void = () => undefined
+  const held = new Promise<void>((resolve) => (release = resolve))
+  const head = async () => {
+    await held
+    return small.log.head()
+  }
+  const late = small.engine(undefined, { log: { ...small.log, head } })
+  await late.begin()
+  const sealed = late.sealNow()
+  await small.clock.advance(2_000)
+  t.equal(await sealed, undefined, 'the tree is still built')
+  release()
+  await late.close()
+})
+
 const blocked = async (t: Test, world: World, why: RegExp, over = {}) => {
   const before = new Set(world.texts).size
   const engine = world.engine(() => undefined, over)

@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { constants, statSync } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BackupServices } from '../../cli/offline/backup-services.ts'
 import { fail } from '../../failure.ts'
@@ -56,6 +56,17 @@ const insistOnEmpty = (into: string): void => {
   fail('usage', `${into} is not empty.`, 'Name a directory that does not exist, or an empty one.')
 }
 
+/** Gives a directory that root has made the owner of another one, so that the files in it also get this owner. */
+const giveDirectory = async (directory: string, like: string): Promise<void> => {
+  const { giveTo } = await import('../../adapters/embedded/files/private-file.ts')
+  const handle = await open(directory, constants.O_DIRECTORY | constants.O_NOFOLLOW)
+  try {
+    giveTo(handle.fd, statSync(like))
+  } finally {
+    await handle.close()
+  }
+}
+
 /**
  * Copies the files of a backup, and compares each copy with the statement. The rows of a copied database are written
  * into a new one, so that nothing else of the copy remains.
@@ -73,7 +84,7 @@ const copyFiles = async (
     const from = join(directory, name)
     if (!names.includes(name)) fail('check', `${from} is missing.`)
     const copies = isDatabase(name) ? join(staging, COPIES) : staging
-    const copied = await copyFile(from, join(copies, name), bytes)
+    const copied = await copyFile(from, join(copies, name), { most: bytes, like: staging })
     if (copied.bytes !== bytes || copied.sha256 !== sha256)
       fail(
         'check',
@@ -128,6 +139,7 @@ export const restoreBackup: BackupServices['restoreBackup'] = async (
     closeDirectory(into)
     await rm(staging, { recursive: true, force: true })
     await createDirectory(staging)
+    await giveDirectory(staging, into)
     let isMoving = false
     try {
       await createDirectory(join(staging, COPIES))

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { type KeyObject, randomBytes } from 'node:crypto'
 import { insistOnCheckpoint, keysOf } from '../../cli/ledger/checkpoint-file.ts'
 import type { Say, Services } from '../../cli/services.ts'
 import type { Clock } from '../../clock.ts'
@@ -11,6 +11,7 @@ import { newestKept, replaceSealed, type SealedCopies } from '../../ledger/ledge
 import { compareWithKept, keptInStore, notExtending, treeOfPages } from '../../ledger/log-comparison.ts'
 import { logTree } from '../../ledger/log-tree.ts'
 import { parseCheckpoint } from '../../ledger/note/checkpoint.ts'
+import { isObstacle, type Obstacle, orObstacle } from '../../ledger/obstacle.ts'
 import { scrubResult } from '../../ledger/scrub.ts'
 import { type LedgerPorts, newSigningKey } from '../../ledger/signing-keys.ts'
 import { tileMacs } from '../../ledger/tiles/tile-macs.ts'
@@ -88,7 +89,9 @@ const complete = async ({ store, keys }: LedgerPorts, { ledger, origin }: Ledger
 
 /** True if a crash has interrupted a restart after its event: the log names the key that is not in use yet. */
 const isInterrupted = async ({ keys }: LedgerPorts, of: LedgerOfLog | undefined): Promise<boolean> => {
-  const [next, key] = [await keys.next(), await keys.read()]
+  // A key that is unreadable is replaced.
+  const usable = (key: KeyObject | Obstacle | undefined) => (key && isObstacle(key) ? undefined : key)
+  const [next, key] = [usable(await orObstacle(keys.next)), usable(await orObstacle(keys.read))]
   if (!of || !next || key?.equals(next)) return false
   return vkeyFor(of.origin, next) === of.keys.at(-1)!.vkey && of.keys.length === 1
 }

@@ -1,7 +1,10 @@
+import { isReadable } from '../../adapters/embedded/files/secret-file.ts'
 import type { Config } from '../../config/load.ts'
+import { Refusal } from '../../errors.ts'
 import { placeFinder } from '../../history/places.ts'
 import { type Ledger, ledgerOf } from '../../ledger/ledger.ts'
 import type { KeptCheckpoint } from '../../ledger/ledger-store.ts'
+import type { LedgerPorts } from '../../ledger/signing-keys.ts'
 import type { Core } from '../core.ts'
 import { eraseAgain } from '../erasures.ts'
 import { freshOf } from '../service.ts'
@@ -74,12 +77,20 @@ const addLedgerGauges = ({ metrics, clock }: Pick<Core, 'metrics' | 'clock'>, le
 const DAMAGED =
   'history is damaged: the log is not the sealed one, so nothing is signed; restore the log, then use rollcall ledger resume'
 
+/** Refuses the start if other users can read the signing key. The ledger reports each other fault of its content. */
+const insistOnPrivate = async ({ keys }: LedgerPorts): Promise<void> => {
+  try {
+    await keys.read()
+  } catch (error) {
+    if (isReadable(error) || error instanceof Refusal) throw error
+  }
+}
+
 /** Creates the ledger of the service. Its faults do not end the service. */
 export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger): Promise<Ledger> => {
   const { clock, log, stores, follower, execute, onError } = core
   const ports = await stores.ledger()
-  // A file that other users can read refuses the start.
-  await ports.keys.read()
+  await insistOnPrivate(ports)
   const { seal_interval: interval, seal_events: events } = config.history.ledger
   const { write, onCheckpoint } = checkpointLog({ clock, logger })
   const tell = oncePerMinute(logger.error.bind(logger), clock.now)

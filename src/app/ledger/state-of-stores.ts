@@ -2,8 +2,9 @@ import type { LedgerReport } from '../../cli/services.ts'
 import type { Clock } from '../../clock.ts'
 import { checkpointSigner } from '../../ledger/checkpoint-signer.ts'
 import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
+import type { SealedCopies } from '../../ledger/ledger-store.ts'
 import { treeOfPages } from '../../ledger/log-comparison.ts'
-import { isObstacle } from '../../ledger/obstacle.ts'
+import { isObstacle, orObstacle } from '../../ledger/obstacle.ts'
 import { type Sealed, sealing } from '../../ledger/sealing.ts'
 import { tileMacs } from '../../ledger/tiles/tile-macs.ts'
 import { positioned } from '../stores/positioned.ts'
@@ -17,7 +18,8 @@ type OnStores = Pick<History, 'log' | 'ledger' | 'alone' | 'pepper'>
  */
 export const attemptOnStores = async ({ log, ledger, alone, pepper }: OnStores, clock: Clock, signs: boolean) => {
   const { store, keys } = await ledger()
-  const [of, copies] = [await ledgerOfLog(log), await store.sealed()]
+  const [of, found] = [await ledgerOfLog(log), await orObstacle(store.sealed)]
+  const copies: SealedCopies = isObstacle(found) ? {} : found
   const { pages, position } = positioned(log.readAll(0n))
   const tree = await treeOfPages(
     pages,
@@ -26,7 +28,7 @@ export const attemptOnStores = async ({ log, ledger, alone, pepper }: OnStores, 
   const signer = checkpointSigner(keys, !alone)
   const outcome: Sealed | undefined = await sealing({
     clock,
-    store: { ...store, sealed: async () => copies },
+    store: isObstacle(found) ? store : { ...store, sealed: async () => copies },
     tree: {
       size: () => tree.size,
       position,

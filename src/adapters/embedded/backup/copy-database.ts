@@ -16,7 +16,8 @@ export const copyDatabase = async (from: string, to: string): Promise<void> => {
     // `vacuum into` writes the copy through the connection to the source.
     source.exec('pragma query_only=off')
     // SQLite accepts an existing file if it is empty, and keeps its mode.
-    privateFile(to)
+    // A backup has keys, which the owner of its directory may be unable to read.
+    privateFile(to, true)
     source.prepare('vacuum into ?').run(resolve(to))
   } finally {
     source.close()

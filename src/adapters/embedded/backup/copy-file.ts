@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { insistOnFiles } from '../../../regular-file.ts'
+import { giveTo } from '../files/private-file.ts'
 
 const CHUNK = 1_048_576
 const OWN = 0o600
@@ -55,13 +56,19 @@ const writeAll = async (file: FileHandle, chunk: Uint8Array): Promise<void> => {
 }
 
 /**
- * Copies a file durably to a path without a file. Only the owner can access the copy. Returns the digest of what was
- * copied; the copy of a file of more than `most` bytes ends with the first chunk beyond them.
+ * Copies a file durably to a path without a file. Only the owner can access the copy: the owner of `like`, if root makes
+ * it. Returns the digest of what was copied; the copy of a file of more than `most` bytes ends with the first chunk
+ * beyond them.
  */
-export const copyFile = async (from: string, to: string, most?: number): Promise<FileDigest> => {
+export const copyFile = async (
+  from: string,
+  to: string,
+  { most, like }: { readonly most?: number; readonly like?: string } = {},
+): Promise<FileDigest> => {
   const file = await open(to, 'wx', OWN)
   try {
     await file.chmod(OWN)
+    if (like !== undefined) giveTo(file.fd, await stat(like))
     const digest = await readChunks(from, (chunk) => writeAll(file, chunk), most)
     await file.sync()
     return digest

@@ -1,13 +1,28 @@
-import { chmodSync, closeSync, fchmodSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, fchmodSync, fchownSync, openSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { makeDirectory } from './directory.ts'
 
 const OWN = 0o600
 
-const madeNow = (path: string): boolean => {
+/**
+ * Gives an open file that root has made the owner and group of another file or directory, so that the user of the
+ * service can open it. Has no effect for other users.
+ */
+export const giveTo = (file: number, { uid, gid }: Pick<Stats, 'uid' | 'gid'>): void => {
+  if (process.geteuid?.() !== 0) return
+  try {
+    fchownSync(file, uid, gid)
+  } catch (error) {
+    // Root in a container may be unable to give files away.
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
+  }
+}
+
+const madeNow = (path: string, staysOwn: boolean): boolean => {
   try {
     const file = openSync(path, 'wx', OWN)
     fchmodSync(file, OWN)
+    if (!staysOwn) giveTo(file, statSync(dirname(path)))
     closeSync(file)
     return true
   } catch (error) {
@@ -27,9 +42,10 @@ export const closeToOthers = (path: string): void => {
 /**
  * Ensures that a file exists and only its owner can access it, regardless of the umask; creates missing parent
  * directories, which only their owner can access either. Never opens an existing file, because closing it would release
- * the locks that SQLite holds on it.
+ * the locks that SQLite holds on it. A new file that root makes gets the owner and group of its directory, unless it
+ * `staysOwn`.
  */
-export const privateFile = (path: string): void => {
+export const privateFile = (path: string, staysOwn = false): void => {
   makeDirectory(dirname(path))
-  if (!madeNow(path)) closeToOthers(path)
+  if (!madeNow(path, staysOwn)) closeToOthers(path)
 }

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import type { Stats } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
 import { link, open, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { messageOf } from '../../../errors.ts'
 import { bytesOf, insistOnFiles } from '../../../regular-file.ts'
 import { makeDirectory } from './directory.ts'
+import { giveTo } from './private-file.ts'
 import { syncDirectory } from './replace-file.ts'
 
 /**
@@ -16,6 +17,7 @@ const create = async (path: string, text: string): Promise<void> => {
   const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
   const file = await open(temporary, 'wx', 0o600)
   try {
+    giveTo(file.fd, statSync(dirname(path)))
     await file.writeFile(text)
     await file.sync()
     await link(temporary, path)
@@ -35,6 +37,11 @@ const create = async (path: string, text: string): Promise<void> => {
 const isPrivate = ({ mode, gid }: Stats): boolean =>
   (mode & 0o077) === 0 ||
   ((mode & 0o337) === 0 && [process.getegid?.(), ...(process.getgroups?.() ?? [])].includes(gid))
+
+/** Code of the error for a file with secrets that other users can read. */
+const READABLE = 'READABLE'
+/** True if other users can read the file with secrets that an error names. */
+export const isReadable = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === READABLE
 
 /** Runs work on the file. Errors name the file and the failed operation. */
 const aboutFile = async <T>(name: string, problem: string, work: () => Promise<T>): Promise<T> => {
@@ -60,8 +67,11 @@ export const readSecretFile = async (kind: string, path: string): Promise<string
   })
   if (!found) return undefined
   if (process.platform !== 'win32' && !isPrivate(found))
-    throw new Error(
-      `${name} is readable by other users (mode ${(found.mode & 0o777).toString(8)}): set its mode to 600; a mounted Secret needs mode 440 and the group of this process`,
+    throw Object.assign(
+      new Error(
+        `${name} is readable by other users (mode ${(found.mode & 0o777).toString(8)}): set its mode to 600; a mounted Secret needs mode 440 and the group of this process`,
+      ),
+      { code: READABLE },
     )
   return aboutFile(name, 'cannot be read', async () => String(await bytesOf(path)))
 }

@@ -45,7 +45,7 @@ export const signingKeyFile = (path: string): SigningKeys => ({
   next: () => readSigningKey(nextKeyOf(path)),
   prepare: async (key) => {
     try {
-      await replaceFile(nextKeyOf(path), [pemOf(key)])
+      await replaceFile(nextKeyOf(path), [pemOf(key)], undefined, path)
     } catch (cause) {
       throw new Error(`${KIND} ${path} cannot be replaced: ${(cause as Error).message}`, { cause })
     }
@@ -86,7 +86,12 @@ const readRecord = async (path: string): Promise<SealedRecord | undefined> => {
  * is read-only, and the store alone holds the record then.
  */
 export const withSealedFile = (store: LedgerStore, path: string, onUnwritable: (error: Error) => void): LedgerStore => {
-  closeToOthers(path)
+  try {
+    closeToOthers(path)
+  } catch (error) {
+    // A file of another user: a read or write of it reports more.
+    onUnwritable(error as Error)
+  }
   const write = async (record: SealedRecord): Promise<void> => {
     try {
       await replaceFile(path, [`${JSON.stringify(record)}\n`], ownNextOf(path))
