@@ -42,10 +42,10 @@ export const replaceFile = async (
   like = path,
 ): Promise<void> => {
   try {
-    const model = await firstOf([like, path, dirname(path)])
     await rm(next, { force: true })
     const file = await open(next, 'wx', OWN)
     try {
+      const model = await firstOf([like, path, dirname(path)])
       giveTo(file.fd, model)
       await file.chmod(model.isFile() ? model.mode & 0o777 : OWN)
       for await (const part of parts) await file.appendFile(part)
