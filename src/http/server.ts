@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import cookie from '@fastify/cookie'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Refusal } from '../errors.ts'
 import { ofrepFailure } from './evaluation/ofrep.ts'
@@ -10,7 +10,7 @@ import { pipeline, type ServiceSteps } from './route/pipeline.ts'
 import type { Spec } from './route/route.ts'
 import { insistOnStatement } from './route/statements.ts'
 import { documentRoutes } from './routes/docs.ts'
-import { oneAfterAnother } from './wire/arriving-requests.ts'
+import { contained, oneAfterAnother } from './wire/arriving-requests.ts'
 import { takeBodies } from './wire/body.ts'
 import { clientAddress } from './wire/client-address.ts'
 import { brokenRequest, type OnLargeHeaders } from './wire/connections.ts'
@@ -92,6 +92,11 @@ const unrouted = (
   }
 }
 
+/** An error answer that fails would be sent again in the framework's form, and not logged. It ends the answer instead. */
+const logController = Object.assign(new LogController(), {
+  defaultErrorLog: (error: Error, _: FastifyRequest, { raw }: FastifyReply) => void raw.emit('error', error),
+})
+
 /** Creates the HTTP server and mounts the routes. Throws if a route omits a required statement. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
   const { config, logger, clock, budgets, routes, answered = unreported, documents, onLargeHeaders, spans } = parts
@@ -111,6 +116,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     genReqId: requestId,
     return503OnClosing: false,
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
+    logController,
     ...routing,
     clientErrorHandler: (error, socket) => brokenRequest(error, socket, clock, onLargeHeaders),
     frameworkErrors: refuse,
@@ -144,14 +150,14 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   app.decorate('publishedBodyLimit', publishedBodyLimit)
   app.decorate('crossOrigin', cors !== undefined)
   app.decorateRequest('caller')
-  app.decorate('handlerOf', pipeline(parts, { answered, brokenOff: brokenOff(logger) }, clock))
+  app.decorate('handlerOf', pipeline(parts, answered, clock))
   if (cors) await allowOrigins(app, cors)
   app.setNotFoundHandler(unrouted(parts, verbs, specs))
   await app.register(cookie, { hook: false })
   for (const mount of routes) mount(app)
   if (documents) documentRoutes(app, specs, documents)
   await app.ready()
-  handle(oneAfterAnother(spans ? spans.handling(answer) : answer))
+  handle(oneAfterAnother(contained(spans ? spans.handling(answer) : answer, brokenOff(logger))))
   return app
 }
 

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
@@ -274,6 +275,26 @@ await t.test('a state that cannot be given closes the streams, and is reported',
     t.same(frames(), [])
   }
   t.match(errors, [{ message: 'unreadable' }])
+})
+
+await t.test('a fault of one stream ends this stream alone, whatever it occurs in', async (t) => {
+  const { listen, clock, change, errors } = streams('events', 100)
+  const stays = await listen()
+  const faults: unknown[] = []
+  for (const cause of [() => change(), () => clock.advance(20_000)]) {
+    const { response, isClosed } = await listen()
+    response.on('error', (error) => faults.push(error) && response.destroy())
+    Object.assign(response, { write: () => assert.fail('not written') })
+    await cause()
+    t.ok(isClosed())
+  }
+  t.match(faults, [{ message: 'not written' }, { message: 'not written' }])
+  const unchecked = await listen({ key: 'unchecked', isAllowed: () => assert.fail('not checked') })
+  await clock.advance(1_000)
+  t.ok(unchecked.isClosed())
+  t.match(errors, [{ message: 'not checked' }])
+  await change()
+  t.same(stays.frames(), [0, 1, 2])
 })
 
 await t.test('1,000 streams that are opened and closed leave nothing behind', async (t) => {

@@ -54,6 +54,9 @@ export const formerTokenNotes =
   (request: FastifyRequest, reply: FastifyReply, refusal: Refusal, secret: string): void => {
     const [refused, refusedAt] = [refusedOf(request, refusal), clock.now()]
     reply.raw.once('close', () => {
-      void formerTokens.idOf(secret).then((tokenId) => tokenId && refusals.identify({ ...refused, tokenId }, refusedAt))
+      formerTokens
+        .idOf(secret)
+        .then((tokenId) => tokenId && refusals.identify({ ...refused, tokenId }, refusedAt))
+        .catch((error: unknown) => reply.raw.emit('error', error))
     })
   }

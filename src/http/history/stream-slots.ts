@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { Refusal } from '../../errors.ts'
 import type { Call } from '../route/route.ts'
 import { whenOver } from '../wire/room.ts'
@@ -12,6 +13,8 @@ export const streamSlots = (all: number) => {
   const own = new Map<string, number>()
   let running = 0
   const ending = new AbortController()
+  // Each live stream listens to it.
+  setMaxListeners(0, ending.signal)
   return {
     /** Signal that aborts when the service shuts down. */
     ending: ending.signal,

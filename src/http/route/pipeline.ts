@@ -3,12 +3,12 @@ import type { Clock } from '../../clock.ts'
 import { type Raw, settle } from '../../contract/readers/value.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import { receiveBody } from '../wire/body.ts'
+import { sendError } from '../wire/fault.ts'
 import { framing } from '../wire/framing.ts'
 import { vary } from '../wire/headers.ts'
 import { parametersOf } from '../wire/path.ts'
 import type { Answer, Answered } from '../wire/reply.ts'
 import { send } from '../wire/send.ts'
-import type { StreamTold } from '../wire/stream.ts'
 import type { Handler, Spec } from './route.ts'
 
 /** A request on its way through the steps, and the data that one step passes to another. */
@@ -119,21 +119,19 @@ const exchangeOf = (request: FastifyRequest, reply: FastifyReply, spec: Spec): E
   idempotencyKey: undefined,
 })
 
-type AnswerListeners = { readonly answered: Answered; readonly brokenOff: StreamTold['failed'] }
-
 /**
  * Handles a request by the steps of api.md §1.3, in their order: the first refusal or answer is sent. Step 2 is done by
  * the router.
  */
 export const pipeline = (
   { authorize, readHeaders = goOn, replay = goOn, boundReading = goOn }: ServiceSteps,
-  { answered, brokenOff }: AnswerListeners,
+  answered: Answered,
   { after }: Pick<Clock, 'after'>,
 ): ((spec: Spec) => Handler) => {
   /** The body is received between these steps and the later ones. */
   const before: readonly Step[] = [framing, limitRate, authorize, tellCaches]
   const later: readonly Step[] = [readBody, authorizeRest, readQuery, readHeaders, replay, boundReading, fieldRules]
-  const listeners = { ended: answered, failed: brokenOff, after }
+  const listeners = { ended: answered, after }
 
   const proceed: Proceed = (exchange) => {
     while (exchange.next < later.length) {
@@ -156,10 +154,10 @@ export const pipeline = (
       exchange.body = body
       const answer = proceed(exchange)
       if (answer instanceof Promise)
-        answer.then((answer) => deliver(exchange, answer)).catch((error: unknown) => reply.send(error))
+        answer.then((answer) => deliver(exchange, answer)).catch((error: unknown) => sendError(reply, error))
       else deliver(exchange, answer)
     } catch (error) {
-      reply.send(error)
+      sendError(reply, error)
     }
   }
 
@@ -181,7 +179,7 @@ export const pipeline = (
       if (outcome instanceof Promise) {
         outcome
           .then((answer) => (answer ? deliver(exchange, answer) : begin(exchange, n + 1)))
-          .catch((error: unknown) => reply.send(error))
+          .catch((error: unknown) => sendError(reply, error))
         return
       }
       if (outcome) return deliver(exchange, outcome)
@@ -191,10 +189,11 @@ export const pipeline = (
 
   return (spec) => (request, reply) => {
     request.spec = spec
+    request.raw.routed = request
     try {
       begin(exchangeOf(request, reply, spec))
     } catch (error) {
-      reply.send(error)
+      sendError(reply, error)
     }
   }
 }

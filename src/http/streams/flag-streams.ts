@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../clock.ts'
 import type { Caller } from '../wire/caller.ts'
+import { attempt } from '../wire/fault.ts'
 import { openSlots, type StreamLimits } from './slots.ts'
 import { type Content, endEach, type OpenStream, topicsOf } from './topics.ts'
 
@@ -21,7 +22,7 @@ type StreamParts = {
 }
 
 /** Checks the credentials of open streams once a second, and ends the streams of a credential that has ended. */
-const audiencesOf = () => {
+const audiencesOf = (onError: StreamParts['onError']) => {
   const audiences = new Map<string, Checked>()
   const end = ({ streams }: Checked): void => void endEach(streams)
   const check = async (audience: Checked, verdict: Promise<boolean>): Promise<void> => {
@@ -43,9 +44,14 @@ const audiencesOf = () => {
     checkAll: (): void => {
       for (const audience of audiences.values()) {
         if (audience.isChecking) continue
-        const verdict = audience.isAllowed()
-        if (verdict instanceof Promise) void check(audience, verdict)
-        else if (!verdict) end(audience)
+        try {
+          const verdict = audience.isAllowed()
+          if (verdict instanceof Promise) void check(audience, verdict)
+          else if (!verdict) end(audience)
+        } catch (error) {
+          onError(error)
+          end(audience)
+        }
       }
     },
     endAll: (): void => {
@@ -61,7 +67,7 @@ const audiencesOf = () => {
 export const flagStreams = ({ clock, limits, fresh, onError }: StreamParts) => {
   const counts = { events: { open: 0, sent: 0, slow: 0 }, snapshots: { open: 0, sent: 0, slow: 0 } }
   const slots = openSlots(limits)
-  const audiences = audiencesOf()
+  const audiences = audiencesOf(onError)
   const topics = topicsOf({
     clock,
     onError,
@@ -77,7 +83,8 @@ export const flagStreams = ({ clock, limits, fresh, onError }: StreamParts) => {
     if (!fresh()) return audiences.endAll()
     audiences.checkAll()
     turn = (turn + 1) % CHECKS_A_COMMENT
-    for (const [{ response }, comment] of commented[turn]!) if (!response.writableEnded) response.write(comment)
+    for (const [{ response }, comment] of commented[turn]!)
+      if (!response.writableEnded) attempt(response, () => response.write(comment))
   }
 
   return {

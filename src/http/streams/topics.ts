@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../clock.ts'
 import { timeSlicer } from '../../event-loop.ts'
+import { attempt } from '../wire/fault.ts'
 
 /** Time in ms in which changes become one frame. */
 const JOIN_MS = 50
@@ -45,7 +46,7 @@ type Topic = {
 export const endEach = async (streams: Iterable<OpenStream>): Promise<void> => {
   const pause = timeSlicer()
   for (const { response } of streams) {
-    response.end()
+    attempt(response, () => response.end())
     const paused = pause()
     if (paused) await paused
   }
@@ -90,8 +91,8 @@ const senderOf = ({ clock, onError, onSent, onSlow }: TopicParts): ((topic: Topi
     topic.gap = frame && frame.chunks.reduce((sum, { length }) => sum + length, 0) > LARGE ? LARGE_GAP_MS : 0
     const pause = timeSlicer()
     for (const stream of streams) {
-      if (frame) write(topic, stream, frame)
-      else stream.response.end()
+      const { response } = stream
+      attempt(response, () => (frame ? write(topic, stream, frame) : response.end()))
       const paused = pause()
       if (paused) await paused
     }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorAnswer } from '../../contract/error.ts'
 import { type Reason, Refusal } from '../../errors.ts'
@@ -93,11 +94,11 @@ export const refuser =
     answered(request, reply, refusal)
   }
 
-/** Logs an error after which a response was cut, because its headers were already sent. */
+/** Logs the fault of an answer that was cut, because an error answer could not be sent. */
 export const brokenOff =
   (logger: Logger) =>
-  ({ id, method, spec }: FastifyRequest, error: unknown): void =>
+  ({ method, routed }: IncomingMessage, error: unknown): void =>
     logger.error(
-      { err: error, requestId: id, method, route: spec?.url },
-      'an answer was cut off, because the stored data for it could not be read',
+      { err: error, requestId: routed?.id, method, route: routed?.spec?.url },
+      'an answer was cut off, because its data could not be read or sent: repeat the request, and report the error if it occurs again',
     )

@@ -1,7 +1,9 @@
-import { pipeline, type Writable } from 'node:stream'
+import type { ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import { constants, createGzip, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { attempt, sendError } from './fault.ts'
 import { vary } from './headers.ts'
 
 const offer = /(?:^|,)\s*(?:(?:x-)?gzip|\*)\s*(?:;\s*q=([\d.]+)\s*)?(?=,|$)/i
@@ -52,13 +54,19 @@ export const nameGzip = (reply: FastifyReply): void => {
 /** Sends a gzip body. */
 export const sendGzip = (reply: FastifyReply, body: Promise<Buffer>): void => {
   nameGzip(reply)
-  body.then((bytes) => reply.send(bytes)).catch((error: unknown) => reply.send(error))
+  body.then((bytes) => reply.send(bytes)).catch((error: unknown) => sendError(reply, error))
 }
 
-/** Returns a stream that compresses bytes with gzip and writes them to `out`. */
-export const gzipInto = (out: Writable): Writable => {
+/** Returns a stream that compresses bytes with gzip and writes them to a response. A fault of either ends the answer. */
+export const gzipInto = (response: ServerResponse): Writable => {
   const packer = createGzip(level)
-  // Errors are handled by the listeners for the end of `out`.
-  pipeline(packer, out, () => undefined)
+  const onData = (bytes: Buffer): void => {
+    if (response.write(bytes)) return
+    packer.pause()
+    response.once('drain', () => packer.resume())
+  }
   return packer
+    .on('data', (bytes: Buffer) => attempt(response, () => onData(bytes)))
+    .on('end', () => attempt(response, () => response.end()))
+    .on('error', (error) => response.emit('error', error))
 }

@@ -34,7 +34,7 @@ export type Answer<T = unknown> = {
   readonly live?: boolean
   /** Takes the response after its headers are sent, instead of `body`, and writes to it until the stream ends. */
   readonly push?: (response: ServerResponse) => void
-  /** Trailers of an answer of chunks: their names, and their values after the last chunk. */
+  /** Trailers of an answer of chunks without a length: names, and values after the last chunk. HTTP/1.0 gets none. */
   readonly trailers?: { readonly names: string; readonly values: () => Readonly<Record<string, string>> }
   /** Time (ms) in which the client must read all chunks; then the connection is cut. */
   readonly within?: number

@@ -31,7 +31,11 @@ export const whenSent = (response: ServerResponse, socket: Socket, work: () => v
   const over = (): void => {
     response.off('close', over)
     socket.off('close', over)
-    work()
+    try {
+      work()
+    } catch (error) {
+      response.emit('error', error)
+    }
   }
   response.on('close', over)
   socket.on('close', over)

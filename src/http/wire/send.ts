@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../clock.ts'
 import { named } from '../../contract/readers/input.ts'
+import { sendError } from './fault.ts'
 import { gzipInto, nameGzip, sendGzip, sendPacked, takesGzip, zippedFast } from './gzip.ts'
 import { tagged } from './headers.ts'
 import { parametersOf, rawQuery } from './path.ts'
@@ -108,7 +109,7 @@ const sendChunks = (
     if (zipped) nameGzip(reply)
     else if (length !== undefined) reply.header('content-length', length)
     takeOver(reply, status)
-    if (trailers) raw.setHeader('trailer', trailers.names)
+    if (trailers && raw.useChunkedEncodingByDefault) raw.setHeader('trailer', trailers.names)
     return zipped ? gzipInto(raw) : raw
   }
   if (request.method === 'HEAD') {
@@ -140,7 +141,7 @@ const sendLater = (
     .then(() => {
       if (!send(request, reply, answer, listeners)) listeners.ended(request, reply)
     })
-    .catch((error: unknown) => reply.send(error))
+    .catch((error: unknown) => sendError(reply, error))
   return true
 }
 
@@ -184,17 +185,13 @@ export const send = (
   setHeaders(request, reply, answer)
   reply.code(has ? 304 : status)
   if (status >= 400) reply.header('cache-control', 'no-store')
-  if (packed) {
-    sendPacked(request, reply, packed)
-    return false
+  if (packed) sendPacked(request, reply, packed)
+  else if (text === undefined) reply.send()
+  else {
+    if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
+    reply.serializer(asIs)
+    if (text.length >= TINY && takesGzip(request)) sendGzip(reply, kept?.zipped() ?? zippedFast(text))
+    else reply.send(text)
   }
-  if (text === undefined) {
-    reply.send()
-    return false
-  }
-  if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
-  reply.serializer(asIs)
-  if (text.length >= TINY && takesGzip(request)) sendGzip(reply, kept?.zipped() ?? zippedFast(text))
-  else reply.send(text)
   return false
 }

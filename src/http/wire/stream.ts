@@ -1,17 +1,14 @@
 import type { Writable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { timeSlicer } from '../../event-loop.ts'
+import { attempt, sendError } from './fault.ts'
 
 /** Bytes of an answer, created as the client reads them. */
 export type Chunks = Iterable<Buffer> | AsyncIterable<Buffer>
 
-/**
- * Callbacks of a stream. `ended` runs exactly once, however the stream ends. `failed` receives the error of a source
- * that fails after the headers are sent.
- */
+/** Callbacks of a stream. `ended` runs exactly once, however the stream ends. */
 export type StreamTold = {
   readonly ended: (request: FastifyRequest, reply: FastifyReply) => void
-  readonly failed: (request: FastifyRequest, error: unknown) => void
   /** Called after the last chunk, before the answer ends. */
   readonly end?: (() => void) | undefined
 }
@@ -22,14 +19,14 @@ const iteratorOf = (chunks: Chunks): Iterator<Buffer> | AsyncIterator<Buffer> =>
 /**
  * Sends chunks with back-pressure; a client that disconnects closes the source. `begin` sends the headers and returns
  * the target stream. `begin` runs after the first chunk exists, so an earlier failure gets an error answer; a later
- * failure cuts the connection.
+ * failure is the `error` event of the response, which cuts the connection.
  */
 export const sendStream = (
   request: FastifyRequest,
   reply: FastifyReply,
   chunks: Chunks,
   begin: () => Writable,
-  { ended, failed, end }: StreamTold,
+  { ended, end }: StreamTold,
 ): void => {
   const { raw: response } = reply
   const { socket } = request.raw
@@ -43,12 +40,14 @@ export const sendStream = (
     response.off('close', onClose)
     socket.off('close', onClose)
   }
+  const fail = (error: unknown): void => void response.emit('error', error)
   const endSource = async (): Promise<void> => void (await source.return?.())
   const onClose = (): void => {
     if (over) return
     removeListeners()
-    if (!exhausted) endSource().catch((error: unknown) => failed(request, error))
-    ended(request, reply)
+    if (out !== response) out?.destroy()
+    if (!exhausted) endSource().catch(fail)
+    attempt(response, () => ended(request, reply))
   }
 
   const pump = async (): Promise<void> => {
@@ -71,12 +70,9 @@ export const sendStream = (
   }
   const onFailure = (error: unknown): void => {
     exhausted = true
-    if (over || out) failed(request, error)
-    if (out) response.destroy()
-    else if (!over) {
-      removeListeners()
-      reply.send(error)
-    }
+    if (over || reply.sent) return fail(error)
+    removeListeners()
+    sendError(reply, error)
   }
 
   if (socket.destroyed) return onClose()
