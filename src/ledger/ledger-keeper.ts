@@ -6,6 +6,7 @@ import { type KeptCheckpoint, type LedgerStore, newestKept, type ScrubResult } f
 import type { LogTree } from './log-tree.ts'
 import { type Obstacle, orObstacle } from './obstacle.ts'
 import { pacing } from './pacing.ts'
+import { soundThrough } from './proven.ts'
 import type { Sealed } from './sealing.ts'
 import { servedCheckpoint } from './witness/served-checkpoint.ts'
 
@@ -51,33 +52,50 @@ const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
   const { served, serve } = own
   let isKnown = false
   let obstacle: Obstacle | undefined
+  let proven: number | undefined
+  let scrub: ScrubResult | undefined
   const block = (found: Obstacle | undefined): void => {
     obstacle = found
     if (found) onObstacle(found)
   }
-  let scrub: ScrubResult | undefined
-  return {
-    ...pace,
-    ...own,
-    /** The first attempt is due at once, because it finds the state. */
-    isDue: (): boolean =>
-      pace.isDue(tree.size() - (served()?.size ?? 0), obstacle !== undefined) ||
-      !isKnown ||
-      (scrub?.ok === false && !obstacle),
-    obstacle: () => obstacle,
-    /** Sets the obstacle until the next attempt to seal. */
-    block,
+  const isSettled = (): boolean => isKnown && (scrub?.ok !== false || obstacle !== undefined)
+  const provenSize = (): number => (isKnown ? Math.min(proven ?? served()?.size ?? 0, soundThrough(scrub)) : 0)
+  const known = {
+    /** The newest checkpoint that this instance knows; undefined before the first. */
+    served,
+    /** Number of the first events that a checkpoint of the log proves. */
+    provenSize,
+    /** The served checkpoint if the log was compared with it and extends it; else undefined. */
+    extended: (): KeptCheckpoint | undefined => {
+      const newest = served()
+      return newest && obstacle?.state !== 'diverged' && newest.size <= provenSize() ? newest : undefined
+    },
+    /** Result of the last scrub, at most a minute old. */
     scrub: () => scrub,
     /** The next attempt to seal is due at once after a difference. */
     noteScrub: (result: ScrubResult | undefined): void => void (scrub = result),
+    cosigned: own.cosigned,
+  }
+  return {
+    ...pace,
+    ...own,
+    known,
+    /** The first attempt is due at once, because it finds the state. */
+    isDue: (): boolean => pace.isDue(tree.size() - (served()?.size ?? 0), obstacle !== undefined) || !isSettled(),
+    /** True if the log was compared with the sealed record since the last difference that a scrub found. */
+    isSettled,
+    obstacle: () => obstacle,
+    /** Sets the obstacle until the next attempt to seal. */
+    block,
     seal: (): Promise<void> =>
       shared('seal', async () => {
         const [began, size] = [clock.monotonic(), tree.size()]
         try {
           let sealed: Sealed | undefined
           for (let tries = 0; tries < ATTEMPTS && !sealed; tries++) sealed = await attempt()
-          if (!sealed) return
+          if (!sealed || sealed.isUnsure) return
           isKnown = true
+          proven = sealed.proven
           block(sealed.obstacle)
           serve(sealed.checkpoint)
         } finally {
@@ -93,7 +111,7 @@ const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
  */
 const onRequest = (
   { clock, tree }: KeeperOptions,
-  { served, pause, seal }: ReturnType<typeof sealer>,
+  { served, pause, seal, isSettled }: ReturnType<typeof sealer>,
   advance: () => Promise<void>,
   stop: AbortSignal,
   progress: () => { readonly hasBegun: boolean; readonly isBuilding: boolean },
@@ -102,7 +120,8 @@ const onRequest = (
   const sealed = async (): Promise<number> => {
     await advance()
     const size = tree.size()
-    if (size === served()?.size) return size
+    // Another instance may have found a difference since the last attempt.
+    if (isSettled() && size === served()?.size && pause() > 0) return size
     if (pause() > 0) await clock.sleep(pause(), stop)
     if (!stop.aborted) await seal()
     return size
@@ -127,8 +146,8 @@ export const ledgerKeeper = (options: KeeperOptions) => {
     if (tree.position() >= head) isBuilding = false
   }
   const own = sealer(options, advance)
-  const { served, obstacle, serve, seal, isDue } = own
-  const [keepHouse, recordOnce] = [housekeeping(clock, store, own.noteScrub), untilDone(recordFound)]
+  const { obstacle, serve, seal, isDue } = own
+  const [keepHouse, recordOnce] = [housekeeping(clock, store, own.known.noteScrub), untilDone(recordFound)]
   const request = onRequest(options, own, advance, stop.signal, () => ({ hasBegun, isBuilding }))
   const continueFromStore = async (): Promise<void> => {
     const failed = await orObstacle(() => start().then(() => undefined))
@@ -164,13 +183,8 @@ export const ledgerKeeper = (options: KeeperOptions) => {
       await continueFromStore().catch(onError)
       running = run()
     },
-    state: (): LedgerState => obstacle()?.state ?? (isBuilding ? 'building' : 'ok'),
-    /** The newest checkpoint that this instance knows; undefined before the first. */
-    served,
-    /** Result of the last scrub, at most a minute old. */
-    scrub: own.scrub,
-    noteScrub: own.noteScrub,
-    cosigned: own.cosigned,
+    state: (): LedgerState => obstacle()?.state ?? (isBuilding || !own.isSettled() ? 'building' : 'ok'),
+    ...own.known,
     /** Compares the tree with the sealed record at once, and seals what is new. */
     recheck: seal,
     sealNow: request,

@@ -99,7 +99,7 @@ export const ledgerOf = (options: LedgerOptions) => {
         onSealed: (checkpoint) => submitted.submit(checkpoint),
       }),
   })
-  const { begin, close, state, served, scrub, noteScrub, sealNow, reaches } = keeper
+  const { begin, close, state, served, provenSize, extended, scrub, noteScrub, sealNow, reaches } = keeper
   const submitted = witnesses({ ...options.witnesses, clock, store, tree, keeper, known: () => known })
   return {
     begin: async (): Promise<void> => {
@@ -115,10 +115,12 @@ export const ledgerOf = (options: LedgerOptions) => {
     id: (): string | undefined => known?.ledger,
     /** Origin of its checkpoints; undefined until the log names one. */
     origin: (): string | undefined => known?.origin,
-    /** True if the newest checkpoint covers the event with this index. */
-    covers: (index: number): boolean => index < (served()?.size ?? 0),
+    /** True if a checkpoint that the log extends covers the event with this index. */
+    covers: (index: number): boolean => index < provenSize(),
     state,
     served,
+    /** The served checkpoint if the log was compared with it and extends it; else undefined. */
+    extended,
     /** Makes a checkpoint if there is something new, at most one a second. */
     sealNow,
     reaches,

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 
-/** Minimum time in ms between two checkpoints on request, and between two attempts after an obstacle. */
+/** Minimum time in ms between two checkpoints on request, and interval of attempts without new events. */
 const ON_REQUEST_MS = 1_000
-const OBSTACLE_MS = 60_000
+const IDLE_MS = 60_000
 
 type Pace = {
   readonly clock: Pick<Clock, 'monotonic'>
@@ -24,9 +24,10 @@ export const pacing = ({ clock, interval, events }: Pace) => {
     },
     /** `unsealed`: number of events without a checkpoint. */
     isDue: (unsealed: number, isBlocked: boolean): boolean => {
-      if (isBlocked) return clock.monotonic() - tried >= OBSTACLE_MS
       waiting = unsealed > 0 ? (waiting ?? clock.monotonic()) : undefined
-      return waiting !== undefined && (unsealed >= events || clock.monotonic() - waiting >= interval)
+      // An attempt finds the obstacle, or its end, of another instance.
+      if (isBlocked || waiting === undefined) return clock.monotonic() - tried >= IDLE_MS
+      return unsealed >= events || clock.monotonic() - waiting >= interval
     },
     /** Time in ms until a further checkpoint may be made on request. */
     pause: (): number => Math.max(0, tried + ON_REQUEST_MS - clock.monotonic()),

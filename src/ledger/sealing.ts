@@ -10,6 +10,7 @@ import {
 } from './ledger-store.ts'
 import type { LogTree } from './log-tree.ts'
 import { isObstacle, newestOf, type Obstacle, obstacleFinder, orObstacle } from './obstacle.ts'
+import { provenThrough } from './proven.ts'
 
 /** A change of the signing key that is recorded, but not complete. */
 type KeyChange = {
@@ -27,8 +28,16 @@ export type CheckpointSigner = {
   readonly change?: KeyChange
 }
 
-/** Outcome of an attempt to seal: the newest checkpoint, if there is one, and the obstacle. */
-export type Sealed = { readonly checkpoint: KeptCheckpoint | undefined; readonly obstacle?: Obstacle }
+/**
+ * Outcome of an attempt to seal: the newest checkpoint, if there is one, and the obstacle with the number of the first
+ * events that a kept checkpoint proves. `isUnsure`: the log was not compared, so nothing is known of it.
+ */
+export type Sealed = {
+  readonly checkpoint: KeptCheckpoint | undefined
+  readonly obstacle?: Obstacle
+  readonly proven?: number
+  readonly isUnsure?: true
+}
 
 type SealingOptions = {
   readonly clock: Pick<Clock, 'now'>
@@ -109,19 +118,24 @@ export const sealing = (options: SealingOptions) => {
   const attempt = async (): Promise<Sealed | undefined> => {
     const of = await ledgerOf()
     const checkpoint = await newestKept(store)
+    const blocked = async (obstacle: Obstacle, kept = checkpoint): Promise<Sealed> => ({
+      checkpoint: kept,
+      obstacle,
+      proven: await provenThrough(options),
+    })
     const copies = await orObstacle(store.sealed)
-    if (isObstacle(copies)) return { checkpoint, obstacle: copies }
+    if (isObstacle(copies)) return blocked(copies)
     const newest = newestOf(of, copies)
-    if (isObstacle(newest)) return { checkpoint, obstacle: newest }
+    if (isObstacle(newest)) return blocked(newest)
     const obstacle = await obstacleOf(newest, copies)
     // A deposed leader returns an older log for a moment.
-    if (obstacle) return isSure() ? { checkpoint, obstacle } : { checkpoint }
+    if (obstacle) return isSure() ? blocked(obstacle) : { checkpoint, isUnsure: true }
     const signer = await signerOf(of!)
     /** The kept checkpoint of a record, which may have signatures of witnesses. */
     const known = (record: SealedRecord) => (isKept(checkpoint, record) ? checkpoint : keptOf(record))
     if (signer && isObstacle(signer)) {
       const isOutdated = (await ledgerOf())?.keyPosition !== of!.keyPosition
-      return isOutdated ? undefined : { checkpoint: known(newest) ?? checkpoint, obstacle: signer }
+      return isOutdated ? undefined : blocked(signer, known(newest) ?? checkpoint)
     }
     if (!signer || !isSure()) return { checkpoint: known(newest) ?? checkpoint }
     if (!(await restored(copies, newest))) return undefined

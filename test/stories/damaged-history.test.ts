@@ -1,3 +1,4 @@
+import { cp, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
@@ -54,4 +55,57 @@ await t.test('an event that was edited in the file of a stopped service is named
   for (const line of await errors()) t.match(JSON.parse(line), { level: 'ERROR', index: 9, kind: 'changed' })
   t.equal(await metric('ledger_first_bad_index'), 9)
   t.equal(await metric('ledger_scrub_last_success_timestamp_seconds'), 0)
+})
+
+type Checkpoint = { readonly size: number; readonly root: string; readonly text: string }
+type Events = { readonly events: readonly { readonly position: string; readonly sealed: boolean }[] }
+
+/** Copies the event log of a stopped service. */
+const copyLog = async (from: string, to: string): Promise<void> => {
+  await mkdir(to, { recursive: true })
+  for (const directory of [to, from])
+    for (const name of (await readdir(directory)).filter((each) => each.startsWith('events.sqlite')))
+      await (directory === to ? rm(join(to, name)) : cp(join(from, name), join(to, name)))
+}
+
+await t.test('nothing of an older log under a newer sealed record is sealed, signed or proven as new', async (t) => {
+  const service = await startService(t, { 'storage.type': 'embedded' })
+  const { request } = service
+  const L = '/audit/v1/ledger'
+  const [data, kept] = [join(service.directory, 'data'), join(service.directory, 'kept')]
+  let flags = 0
+  const write = async (count: number) => {
+    for (let n = 0; n < count; n++)
+      await request('POST', '/api/v1/flags', { key: `f${flags++}`, name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
+  }
+  const list = async (order: string) =>
+    (await request<Events>('GET', `/audit/v1/events?order=${order}&limit=1`)).json.events[0]!
+  const refused = async (method: string, path: string) => {
+    const { status, text, headers } = await request(method, path)
+    t.strictSame([status, headers['retry-after']], [503, '60'], `${method} ${path}`)
+    t.match(text, /ledger_suspended/)
+  }
+  await write(3)
+  const early = (await request<Checkpoint>('POST', `${L}/checkpoint`)).json
+  await service.reopen(() => copyLog(data, kept))
+  await write(10)
+  await request('POST', `${L}/checkpoint`)
+  await service.reopen(() => copyLog(kept, data))
+  await eventually(async () => (await request<Status>('GET', L)).json.state === 'diverged', 'the difference')
+  const newest = (await request('GET', `${L}/checkpoint`)).text
+  const signed = Number(newest.split('\n')[1])
+  for (const step of ['a shorter log', 'a longer log']) {
+    const [first, last] = [await list('asc'), await list('desc')]
+    t.strictSame([first.sealed, last.sealed], [true, false], step)
+    await refused('POST', `${L}/checkpoint`)
+    for (const { position } of [first, last]) await refused('GET', `${L}/proof/${position}`)
+    await refused('GET', `${L}/proof/${first.position}?size=${signed}`)
+    await refused('GET', `${L}/consistency?from=1`)
+    await refused('GET', `${L}/consistency?from=1&to=2`)
+    t.equal((await request('GET', `${L}/checkpoint`)).text, newest, 'the signed checkpoint is served')
+    const proof = await request<{ root: string }>('GET', `${L}/proof/${first.position}?size=${early.size}&format=json`)
+    t.strictSame([proof.status, proof.json.root], [200, early.root], 'a kept checkpoint of this log proves its events')
+    await write(30)
+  }
+  t.ok((await request<{ size: number }>('GET', L)).json.size > signed)
 })

@@ -16,26 +16,37 @@ const noCheckpoint = async ({ ledger, log }: Served): Promise<never> => {
   return isBlocked ? refuse('ledger_suspended') : viewBehind(await log.head())
 }
 
-/** Returns the newest checkpoint of at least this size. If none exists, makes a new checkpoint (api.md §17.3). */
-export const newestCheckpoint = async (service: Served, atLeast = 1): Promise<KeptCheckpoint> => {
+/** Returns the newest checkpoint, also one that the log does not extend. If none exists, makes one (api.md §17.3). */
+export const newestCheckpoint = async (service: Served): Promise<KeptCheckpoint> => {
   const { ledger } = service
-  const isEnough = (served: KeptCheckpoint | undefined) => served !== undefined && served.size >= atLeast
-  if (!isEnough(ledger.served())) await ledger.sealNow()
-  const served = ledger.served()
-  return isEnough(served) ? served! : noCheckpoint(service)
+  if (!ledger.served()) await ledger.sealNow()
+  return ledger.served() ?? noCheckpoint(service)
+}
+
+/**
+ * Returns the newest checkpoint if it has at least this size and the log extends it. Otherwise makes a new checkpoint.
+ * Refuses while the log is not compared, or differs.
+ */
+export const extendedCheckpoint = async (service: Served, atLeast = 1): Promise<KeptCheckpoint> => {
+  const { ledger } = service
+  const isEnough = (found: KeptCheckpoint | undefined) => found !== undefined && found.size >= atLeast
+  if (!isEnough(ledger.extended())) await ledger.sealNow()
+  const found = ledger.extended()
+  return isEnough(found) ? found! : noCheckpoint(service)
 }
 
 /** Returns a checkpoint of at least the events that the log had at the call. */
 export const sealedNow = async (service: Served): Promise<KeptCheckpoint> => {
-  const size = await service.ledger.sealNow()
-  const served = service.ledger.served()
-  return served && size !== undefined && served.size >= size ? served : noCheckpoint(service)
+  const { ledger } = service
+  const size = await ledger.sealNow()
+  const found = ledger.extended()
+  return found && size !== undefined && found.size >= size ? found : noCheckpoint(service)
 }
 
 /**
  * Waits until the tree of this instance has at least this size. A checkpoint from a different instance may be larger
  * than the tree of this instance.
  */
-export const insistOnSize = async ({ ledger, log }: Served, size: number): Promise<void> => {
-  if (!(await ledger.reaches(size))) viewBehind(await log.head())
+export const insistOnSize = async (service: Served, size: number): Promise<void> => {
+  if (!(await service.ledger.reaches(size))) await noCheckpoint(service)
 }

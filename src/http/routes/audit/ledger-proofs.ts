@@ -7,15 +7,15 @@ import {
   proofQuery,
 } from '../../../contract/history/ledger.ts'
 import { invalid, refuse } from '../../../errors.ts'
-import { base64Of } from '../../../ledger/base64.ts'
-import { entryOf } from '../../../ledger/entry.ts'
+import { base64Of, hashOfBase64 } from '../../../ledger/base64.ts'
+import { entryOf, leafOf } from '../../../ledger/entry.ts'
 import type { KeptCheckpoint } from '../../../ledger/ledger-store.ts'
 import { proofText, type Withheld } from '../../../ledger/proof/proof-text.ts'
-import { consistencyProof, inclusionProof } from '../../../ledger/proof/proofs.ts'
+import { consistencyProof, inclusionProof, verifyInclusion } from '../../../ledger/proof/proofs.ts'
 import { hasTile, parseTilePath, TILE_WIDTH } from '../../../ledger/tiles/tiles.ts'
 import { countReading } from '../../history/counted.ts'
 import { eventAt } from '../../history/event-page.ts'
-import { insistOnSize, newestCheckpoint } from '../../history/newest-checkpoint.ts'
+import { extendedCheckpoint, insistOnSize, newestCheckpoint } from '../../history/newest-checkpoint.ts'
 import { type Call, route } from '../../route/route.ts'
 import { searching } from '../../route/statements.ts'
 import type { Mount, Service } from '../../services/service.ts'
@@ -26,7 +26,7 @@ const noResource = (): never => refuse('not_found')
 
 /** Checkpoint of a proof: the kept one of a size, else the newest, which is made if the event has none yet. */
 const checkpointOf = async (service: Service, index: number, size: number): Promise<KeptCheckpoint> => {
-  if (size === 0) return newestCheckpoint(service, index + 1)
+  if (size === 0) return extendedCheckpoint(service, index + 1)
   if (size <= index) return noResource()
   const served = service.ledger.served()
   return (served?.size === size ? served : await service.ledger.checkpoint(size)) ?? noResource()
@@ -40,6 +40,8 @@ const proofOf = async (service: Service, call: Call<unknown, ProofQuery>) => {
   await insistOnSize(service, size)
   const hashes = await inclusionProof(index, size, service.ledger.nodes)
   const entry = entryOf(record)
+  // The log may differ from a kept checkpoint of a given size.
+  if (!verifyInclusion(leafOf(entry), index, hashes, { size, root: hashOfBase64(root)! })) refuse('ledger_suspended')
   countReading(service, call, 1, format === 'json' ? 'json' : 'text')
   if (format === 'json') return { body: { index, size, root, hashes: hashes.map(base64Of), entry, checkpoint } }
   const { data, meta } = record
@@ -70,7 +72,7 @@ const getConsistency: Mount = (app, service) =>
     answer: LedgerConsistency,
     run: async ({ query: { from, to: given } }) => {
       const { ledger } = service
-      const { size: newest } = await newestCheckpoint(service)
+      const { size: newest } = await extendedCheckpoint(service)
       const to = given === 0 ? newest : given
       if (to > newest) invalid('to', `must be between 1 and ${newest}`)
       if (from < 1 || from > to) invalid('from', `must be between 1 and ${to}`)
@@ -81,10 +83,11 @@ const getConsistency: Mount = (app, service) =>
     },
   })
 
-const IMMUTABLE = {
+/** A tile never changes once a checkpoint proves it. Until then a cache must not keep it. */
+const tileHeaders = (isProven: boolean) => ({
   'content-type': 'application/octet-stream',
-  'cache-control': 'private, max-age=31536000, immutable',
-}
+  'cache-control': isProven ? 'private, max-age=31536000, immutable' : 'no-store',
+})
 
 const getTile: Mount = (app, service) =>
   route(app, {
@@ -112,7 +115,7 @@ const getTile: Mount = (app, service) =>
         chunks: [Buffer.from(bytes)],
         length: bytes.length,
         holds: bytes.length,
-        headers: IMMUTABLE,
+        headers: tileHeaders(ledger.covers(through - 1)),
       }
     },
   })
