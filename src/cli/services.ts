@@ -3,6 +3,7 @@ import type { Config } from '../config/load.ts'
 import type { IssuedToken, NewToken } from '../contract/token.ts'
 import type { IndexedEvent } from '../history/facts.ts'
 import type { ReplayServices } from './history/replay/replay-services.ts'
+import type { Named } from './ledger/trusted-keys.ts'
 import type { BackupServices } from './offline/backup-services.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
@@ -67,10 +68,9 @@ export type Moved = {
 
 type StoredRecord = IndexedEvent['record']
 
-/**
- * Ledger of a store: origin, verifier keys without compromised ones, the current one last, and the newest checkpoint.
- */
-type StoredLedger = { readonly origin: string; readonly vkeys: readonly string[]; readonly checkpoint: string }
+/** Ledger of a store, its keys without compromised ones. `others`: further texts that must be checkpoints of its log. */
+type StoredLedger = LedgerOfStore & { readonly others?: readonly Named[] }
+type LedgerOfStore = Readonly<{ origin: string; vkeys: readonly string[]; checkpoint: string }>
 
 /** The records of a store, read only. */
 export type StoredRecords = {

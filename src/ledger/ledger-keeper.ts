@@ -2,10 +2,10 @@ import { type Clock, withTimeout } from '../clock.ts'
 import { sharedCalls } from '../concurrency.ts'
 import type { EventLog } from '../events/log.ts'
 import { housekeeping, untilDone } from './housekeeping.ts'
-import { type KeptCheckpoint, type LedgerStore, newestKept, type ScrubResult } from './ledger-store.ts'
+import { type KeptCheckpoint, type LedgerStore, type ScrubResult } from './ledger-store.ts'
 import type { LogTree } from './log-tree.ts'
 import { type Obstacle, orObstacle } from './obstacle.ts'
-import { pacing } from './pacing.ts'
+import { onRequest, pacing } from './pacing.ts'
 import { soundThrough } from './proven.ts'
 import type { Sealed } from './sealing.ts'
 import { servedCheckpoint } from './witness/served-checkpoint.ts'
@@ -15,8 +15,8 @@ export type LedgerState = 'ok' | 'building' | 'suspended' | 'diverged'
 
 /** Interval in ms at which the tree follows the log and a due checkpoint is made. */
 const LOOK_MS = 500
-/** Maximum time in ms of the last checkpoint at a shutdown, and of a request that waits for the tree. */
-const WAIT_MS = 2_000
+/** Maximum time in ms of the last checkpoint at a shutdown. */
+const FAREWELL_MS = 2_000
 /** Maximum attempts in races with other instances. */
 const ATTEMPTS = 4
 
@@ -30,6 +30,8 @@ export type KeeperOptions = {
   readonly store: Pick<LedgerStore, 'checkpoints' | 'checkpoint' | 'dropCheckpoints' | 'scrubbed'>
   /** True if other instances may add signatures of witnesses to the served checkpoint. */
   readonly isCosignedElsewhere: boolean
+  /** The newest kept checkpoint with a valid signature. */
+  readonly newestCheckpoint: () => Promise<KeptCheckpoint | undefined>
   readonly tree: Pick<LogTree, 'begin' | 'advance' | 'size' | 'position'>
   /** Stores the difference that the beginning found. Runs once, before the first attempt to seal. */
   readonly recordFound: () => Promise<unknown>
@@ -105,37 +107,9 @@ const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
   }
 }
 
-/**
- * Makes a checkpoint of the events at the time of the request, at most one a second. Requests at the same time share it.
- * Returns the number of these events; undefined if the tree is not built within 2 s.
- */
-const onRequest = (
-  { clock, tree }: KeeperOptions,
-  { served, pause, seal, isSettled }: ReturnType<typeof sealer>,
-  advance: () => Promise<void>,
-  stop: AbortSignal,
-  progress: () => { readonly hasBegun: boolean; readonly isBuilding: boolean },
-) => {
-  const shared = sharedCalls<number>()
-  const sealed = async (): Promise<number> => {
-    await advance()
-    const size = tree.size()
-    // Another instance may have found a difference since the last attempt.
-    if (isSettled() && size === served()?.size && pause() > 0) return size
-    if (pause() > 0) await clock.sleep(pause(), stop)
-    if (!stop.aborted) await seal()
-    return size
-  }
-  return async (): Promise<number | undefined> => {
-    const { hasBegun, isBuilding } = progress()
-    if (hasBegun && isBuilding) await withTimeout(clock, WAIT_MS, advance(), () => undefined)
-    return progress().isBuilding ? undefined : shared('seal', sealed)
-  }
-}
-
 /** Lets the tree follow the log, and seals it in time. Requests and appends never wait for it. */
 export const ledgerKeeper = (options: KeeperOptions) => {
-  const { clock, log, followed, start, store, tree, recordFound, onError } = options
+  const { clock, log, followed, start, store, newestCheckpoint, tree, recordFound, onError } = options
   const stop = new AbortController()
   let running: Promise<void> = Promise.resolve()
   let [hasBegun, isBuilding] = [false, true]
@@ -152,7 +126,7 @@ export const ledgerKeeper = (options: KeeperOptions) => {
   const continueFromStore = async (): Promise<void> => {
     const failed = await orObstacle(() => start().then(() => undefined))
     if (failed) return own.block(failed)
-    serve(await newestKept(store))
+    serve(await newestCheckpoint())
     await tree.begin()
     hasBegun = true
   }
@@ -203,7 +177,7 @@ export const ledgerKeeper = (options: KeeperOptions) => {
         isLate = true
         stop.abort()
       }
-      await withTimeout(clock, WAIT_MS, end(), late)
+      await withTimeout(clock, FAREWELL_MS, end(), late)
     },
   }
 }

@@ -14,8 +14,8 @@ export type StoredTile = {
 
 /**
  * Newest checkpoint of a ledger. Without `text` the pair of size and root is intended: it is decided and may be signed
- * already. The text of size 0 is empty. `keep` marks the first checkpoint of a key, `copy` a record in a backup.
- * `witnessed` is a checkpoint of the ledger that a witness has and the log did not extend.
+ * already, and `mac` proves that the service wrote it. `keep` marks the first checkpoint of a key, `copy` a record in a
+ * backup. `witnessed` is a checkpoint of the ledger that a witness has and the log did not extend.
  */
 export type SealedRecord = {
   readonly ledger: string
@@ -24,6 +24,8 @@ export type SealedRecord = {
   /** Root in base64. */
   readonly root: string
   readonly text?: string
+  /** MAC in base64. */
+  readonly mac?: string
   /** Time of the seal, RFC 3339. */
   readonly sealedAt: string
   readonly keep?: boolean
@@ -31,6 +33,22 @@ export type SealedRecord = {
   readonly witnessed?: WitnessedCheckpoint
   /** Leaf hashes after the last full tile, with their MAC (`tiles/tile-macs.ts`). Earlier versions write no tail. */
   readonly tail?: string
+}
+
+const isSize = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
+
+/** Returns the sealed record in a JSON text. Throws a SyntaxError that names the store for any other text. */
+export const sealedRecordOf = (text: string, name: string): SealedRecord => {
+  let record: unknown
+  try {
+    record = JSON.parse(text)
+  } catch {
+    // Reported below.
+  }
+  const { ledger, origin, size, root, sealedAt, text: signed = '' } = (record ?? {}) as Partial<SealedRecord>
+  if (![ledger, origin, root, sealedAt, signed].every((value) => typeof value === 'string') || !isSize(size))
+    throw new SyntaxError(`${name} does not hold the sealed record of a ledger`)
+  return record as SealedRecord
 }
 
 /** A checkpoint with a valid signature of the ledger, and the name of the witness that has it. */
@@ -61,10 +79,6 @@ export type ScrubResult = {
   readonly ok: boolean
   readonly firstBad?: { readonly index: number; readonly kind: string }
 }
-
-/** The newest kept checkpoint; undefined before the first. */
-export const newestKept = async (store: Pick<LedgerStore, 'checkpoints'>): Promise<KeptCheckpoint | undefined> =>
-  (await store.checkpoints(Number.MAX_SAFE_INTEGER, 1))[0]
 
 /**
  * PORT. Storage of the ledger, apart from the log. Every write is durable before it resolves. Failures: Refusal

@@ -1,14 +1,16 @@
 import type { Clock } from '../clock.ts'
 import { refuse } from '../errors.ts'
+import { timeSlicer } from '../event-loop.ts'
 import type { EventLog } from '../events/log.ts'
 import { checkpointSigner } from './checkpoint-signer.ts'
 import { type KeeperOptions, type LedgerState, ledgerKeeper } from './ledger-keeper.ts'
 import { type LedgerKey, type LedgerOfLog, ledgerOfLog } from './ledger-of-log.ts'
-import type { KeptCheckpoint, ScrubResult, SealedRecord } from './ledger-store.ts'
+import type { KeptCheckpoint, LedgerStore, ScrubResult, SealedRecord } from './ledger-store.ts'
 import { logTree } from './log-tree.ts'
 import { isObstacle, orObstacle } from './obstacle.ts'
 import { type Damage, type OnCompared, scrubbing } from './scrub.ts'
 import { sealing } from './sealing.ts'
+import { isSigned, newestSigned, recordMacs } from './signed-records.ts'
 import type { LedgerPorts } from './signing-keys.ts'
 import { tileMacs } from './tiles/tile-macs.ts'
 import { type WitnessSettings, type WitnessState, witnesses } from './witness/witnesses.ts'
@@ -33,6 +35,8 @@ type LedgerOptions = Pick<
   /** Runs for each difference between the log and the ledger that a scrub finds. */
   readonly onDamage: (damage: Damage) => void
   readonly witnesses: WitnessSettings
+  /** Runs for each kept checkpoint without a valid signature, at each attempt to seal. */
+  readonly onForged: (checkpoint: KeptCheckpoint) => void
 }
 
 /** State of the ledger (api.md §17.5). */
@@ -62,9 +66,33 @@ const portsUntilEnd = () => {
   return { until, end: (): void => void (hasEnded = true) }
 }
 
+/** The kept checkpoints of a store that have a valid signature. */
+const signedCheckpoints = (
+  store: Pick<LedgerStore, 'checkpoint' | 'checkpoints'>,
+  named: () => Promise<LedgerOfLog | undefined>,
+) => ({
+  newestCheckpoint: async (): Promise<KeptCheckpoint | undefined> =>
+    (await newestSigned(store, await named())).signed[0],
+  /** The kept checkpoint of a size. */
+  checkpoint: async (size: number): Promise<KeptCheckpoint | undefined> => {
+    const kept = await store.checkpoint(size)
+    return kept && isSigned(kept, await named()) ? kept : undefined
+  },
+  /** Those of some kept checkpoints that have a valid signature. */
+  signed: async (kept: readonly KeptCheckpoint[]): Promise<readonly KeptCheckpoint[]> => {
+    const [of, pause] = [await named(), timeSlicer()]
+    const found: KeptCheckpoint[] = []
+    for (const each of kept) {
+      if (isSigned(each, of)) found.push(each)
+      await pause()
+    }
+    return found
+  },
+})
+
 /** The ledger of one instance: the tree over its log, the checkpoints, and the parts from which proofs are made. */
 export const ledgerOf = (options: LedgerOptions) => {
-  const { clock, ports, key, isShared, isSure } = options
+  const { clock, ports, key, isShared } = options
   const { until, end } = portsUntilEnd()
   const [log, store, keys] = [until(options.log), until(ports.store), until(ports.keys)]
   const macs = tileMacs(key)
@@ -79,28 +107,31 @@ export const ledgerOf = (options: LedgerOptions) => {
     return isObstacle(copies) ? [] : Object.values(copies).filter(({ ledger }) => ledger === of?.ledger)
   }
   const tree = logTree({ ...options, log, store, macs, sealed })
+  const own = signedCheckpoints(store, named)
+  const signedStore = { ...store, ...own }
   const scrubs = scrubbing({ ...options, log, store, macs, tree, sealed })
   const keeper = ledgerKeeper({
     ...options,
     log,
-    store,
+    ...own,
+    store: signedStore,
     tree,
     recordFound: scrubs.recordFound,
     isCosignedElsewhere: isShared && options.witnesses.list.length > 0,
     sealingWith: (advance) =>
       sealing({
-        clock,
+        ...options,
         store,
         tree,
         advance,
         ledgerOf: named,
         signerOf: checkpointSigner(keys, isShared),
-        isSure,
+        macs: recordMacs(key),
         onSealed: (checkpoint) => submitted.submit(checkpoint),
       }),
   })
-  const { begin, close, state, served, provenSize, extended, scrub, noteScrub, sealNow, reaches } = keeper
-  const submitted = witnesses({ ...options.witnesses, clock, store, tree, keeper, known: () => known })
+  const { begin, close, provenSize, scrub, noteScrub, ...shown } = keeper
+  const submitted = witnesses({ ...options.witnesses, clock, store: signedStore, tree, keeper, known: () => known })
   return {
     begin: async (): Promise<void> => {
       await begin()
@@ -117,28 +148,28 @@ export const ledgerOf = (options: LedgerOptions) => {
     origin: (): string | undefined => known?.origin,
     /** True if a checkpoint that the log extends covers the event with this index. */
     covers: (index: number): boolean => index < provenSize(),
-    state,
-    served,
-    /** The served checkpoint if the log was compared with it and extends it; else undefined. */
-    extended,
-    /** Makes a checkpoint if there is something new, at most one a second. */
-    sealNow,
-    reaches,
+    ...shown,
     /** Result of the last scrub of any instance, at most a minute old; undefined before the first. */
     scrubbed: scrub,
     /** Compares the whole log with the ledger, at most 5,000 events a second. Rejects at an abort. */
     scrub: async (signal: AbortSignal, onCompared: OnCompared): Promise<void> =>
       noteScrub(await scrubs.compareAll(signal, onCompared)),
-    /** Number of events in the tree. */
     size: tree.size,
     status: async (): Promise<LedgerStatus> => {
       const of = await named()
       const [result, states] = [await store.scrubbed(), await submitted.states(of?.origin)]
-      const keys = of?.keys ?? []
-      return { state: state(), of, keys, size: tree.size(), sealed: served(), witnesses: states, scrub: result }
+      return {
+        state: shown.state(),
+        of,
+        keys: of?.keys ?? [],
+        size: tree.size(),
+        sealed: shown.served(),
+        witnesses: states,
+        scrub: result,
+      }
     },
     checkpoints: store.checkpoints,
-    checkpoint: store.checkpoint,
+    ...own,
     nodes: tree.nodes,
     tile: tree.tile,
     entries: tree.entries,

@@ -9,11 +9,12 @@ import {
 } from './ledger-store.ts'
 import { notExtending } from './log-comparison.ts'
 import type { LogTree } from './log-tree.ts'
+import type { Seal } from './signed-records.ts'
 
 /** Reason why nothing is signed. */
 export type Obstacle = { readonly state: 'suspended' | 'diverged'; readonly why: string }
 
-const suspended = (why: string): Obstacle => ({ state: 'suspended', why })
+export const suspended = (why: string): Obstacle => ({ state: 'suspended', why })
 const diverged = (why: string): Obstacle => ({ state: 'diverged', why })
 export const isObstacle = (value: object): value is Obstacle => 'why' in value
 
@@ -52,10 +53,10 @@ type LogState = {
   readonly advance: () => Promise<void>
 }
 
-/** Finds the obstacle if the log does not extend the records, or a checkpoint that a witness has. */
+/** Finds the obstacle if the log does not extend what is sealed, or a checkpoint that a witness has. */
 export const obstacleFinder = ({ store, tree, advance }: LogState) => {
   /** Cause for which the log does not extend a size and root; undefined if it does. */
-  const differenceTo = async ({ size, root }: Pick<SealedRecord, 'size' | 'root'>): Promise<string | undefined> => {
+  const differenceTo = async ({ size, root }: Seal): Promise<string | undefined> => {
     // Another instance may have sealed events that this one does not have yet.
     if (tree.size() < size) await advance()
     const own = tree.size() < size ? undefined : await tree.rootAt(size)
@@ -64,11 +65,13 @@ export const obstacleFinder = ({ store, tree, advance }: LogState) => {
     return found && found.index < size ? `${why}; event ${found.index} is the first with another kept hash` : why
   }
 
-  return async (newest: SealedRecord, copies: SealedCopies): Promise<Obstacle | undefined> => {
-    // An older copy is of the same tree.
-    const others = Object.values(copies).filter(({ root }) => root !== newest.root)
-    for (const record of [newest, ...others]) {
-      const why = await differenceTo(record)
+  return async (seals: readonly Seal[], copies: SealedCopies): Promise<Obstacle | undefined> => {
+    // The largest comes first. The others can only differ if they are of another tree.
+    const distinct = new Map(
+      seals.toSorted((a, b) => b.size - a.size).map((seal) => [`${seal.size} ${seal.root}`, seal]),
+    )
+    for (const seal of distinct.values()) {
+      const why = await differenceTo(seal)
       if (why !== undefined) return diverged(why)
     }
     for (const { witnessed } of Object.values(copies)) {

@@ -1,6 +1,8 @@
 import { base64Of } from './base64.ts'
+import type { LedgerOfLog } from './ledger-of-log.ts'
 import type { KeptCheckpoint, LedgerStore, ScrubResult } from './ledger-store.ts'
 import type { LogTree } from './log-tree.ts'
+import { isSigned } from './signed-records.ts'
 
 /** Number of the first events in which a scrub has found no difference. It is 0 if the first difference is unknown. */
 export const soundThrough = (scrub: ScrubResult | undefined): number =>
@@ -12,11 +14,12 @@ type ProvenOptions = {
 }
 
 /**
- * Returns the number of the first events of a log that kept checkpoints prove: the size of the largest kept checkpoint
+ * Returns the number of the first events of a log that kept checkpoints prove: the size of the largest signed checkpoint
  * that has the root of the log, up to the first difference that a scrub found. Reads a logarithmic number of checkpoints.
  */
-export const provenThrough = async ({ store, tree }: ProvenOptions): Promise<number> => {
-  const isOfLog = async ({ size, root }: KeptCheckpoint) => base64Of(await tree.rootAt(size)) === root
+export const provenThrough = async ({ store, tree }: ProvenOptions, of: LedgerOfLog | undefined): Promise<number> => {
+  const isOfLog = async (kept: KeptCheckpoint) =>
+    isSigned(kept, of) && base64Of(await tree.rootAt(kept.size)) === kept.root
   // A log has the checkpoints up to a size, and none above it.
   let [proven, from, below] = [0, 0, tree.size() + 1]
   for (let middle = tree.size(); middle > from; middle = from + Math.floor((below - from) / 2)) {

@@ -1,16 +1,11 @@
 import type { Clock } from '../clock.ts'
 import { base64Of } from './base64.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
-import {
-  type KeptCheckpoint,
-  type LedgerStore,
-  newestKept,
-  type SealedCopies,
-  type SealedRecord,
-} from './ledger-store.ts'
+import { type KeptCheckpoint, type LedgerStore, type SealedCopies, type SealedRecord } from './ledger-store.ts'
 import type { LogTree } from './log-tree.ts'
-import { isObstacle, newestOf, type Obstacle, obstacleFinder, orObstacle } from './obstacle.ts'
+import { isObstacle, newestOf, type Obstacle, obstacleFinder, orObstacle, suspended } from './obstacle.ts'
 import { provenThrough } from './proven.ts'
+import { newestSigned, type RecordMacs, sealsOf } from './signed-records.ts'
 
 /** A change of the signing key that is recorded, but not complete. */
 type KeyChange = {
@@ -50,12 +45,15 @@ type SealingOptions = {
   readonly signerOf: (of: LedgerOfLog) => Promise<CheckpointSigner | Obstacle | undefined>
   /** False while this instance must not sign: it is not fresh, or doubts the log. */
   readonly isSure: () => boolean
+  readonly macs: RecordMacs
+  /** Receives each of the newest kept checkpoints that has no valid signature. */
+  readonly onForged: (checkpoint: KeptCheckpoint) => void
   /** Receives each checkpoint that this instance has signed and kept. */
   readonly onSealed?: (checkpoint: KeptCheckpoint) => void
 }
 
-const keptOf = ({ size, root, text = '', sealedAt, keep = false }: SealedRecord): KeptCheckpoint | undefined =>
-  text === '' ? undefined : { size, root, text, sealedAt, keep }
+const keptOf = ({ size, root, text, sealedAt, keep = false }: SealedRecord): KeptCheckpoint | undefined =>
+  size === 0 || text === undefined ? undefined : { size, root, text, sealedAt, keep }
 
 /** True if a kept checkpoint has the text of a record. Lines of witnesses may follow the text. */
 const isKept = (kept: KeptCheckpoint | undefined, { size, text }: SealedRecord): kept is KeptCheckpoint =>
@@ -72,7 +70,8 @@ const pairSigning = ({ store, tree, isSure, onSealed }: SealingOptions) => {
     if (!isSure()) return undefined
     const text = sign(intended.size, intended.root)
     const keep = change !== undefined || !before?.text.startsWith(`${intended.origin}\n`)
-    const whole = { ...intended, text, ...(keep && { keep: true }) }
+    const { mac: _, ...pair } = intended
+    const whole = { ...pair, text, ...(keep && { keep: true }) }
     if (!(await store.advance(intended, whole))) return undefined
     await store.keep(keptOf(whole)!)
     onSealed?.(keptOf(whole)!)
@@ -102,10 +101,11 @@ const pairSigning = ({ store, tree, isSure, onSealed }: SealingOptions) => {
 /**
  * Seals the tree with a signed checkpoint. A size and root are stored as intended before they are signed, and an
  * intended pair is signed before any other. So no two roots are ever signed for one size, and no smaller size after a
- * larger one, whatever crashes and however many instances seal at once.
+ * larger one, whatever crashes and however many instances seal at once. It continues from records under a signature or a
+ * MAC alone.
  */
 export const sealing = (options: SealingOptions) => {
-  const { clock, store, tree, ledgerOf, signerOf, isSure } = options
+  const { clock, store, tree, ledgerOf, signerOf, isSure, macs, onForged } = options
   const [obstacleOf, whole] = [obstacleFinder(options), pairSigning(options)]
   /** Brings the store to the newest record. It is older only after the store was lost or replaced. */
   const restored = async ({ stored }: SealedCopies, newest: SealedRecord): Promise<boolean> => {
@@ -117,25 +117,30 @@ export const sealing = (options: SealingOptions) => {
   /** Returns undefined if another instance sealed at the same time. */
   const attempt = async (): Promise<Sealed | undefined> => {
     const of = await ledgerOf()
-    const checkpoint = await newestKept(store)
+    const { signed, forged } = await newestSigned(store, of)
+    const [checkpoint] = signed
     const blocked = async (obstacle: Obstacle, kept = checkpoint): Promise<Sealed> => ({
       checkpoint: kept,
       obstacle,
-      proven: await provenThrough(options),
+      proven: await provenThrough(options, of),
     })
     const copies = await orObstacle(store.sealed)
     if (isObstacle(copies)) return blocked(copies)
     const newest = newestOf(of, copies)
     if (isObstacle(newest)) return blocked(newest)
-    const obstacle = await obstacleOf(newest, copies)
+    const { seals, fault } = sealsOf(copies, of!, macs)
+    const isOutdated = async () => (await ledgerOf())?.keyPosition !== of!.keyPosition
+    if ((fault !== undefined || forged.length > 0) && (await isOutdated())) return undefined
+    const different = await obstacleOf([...seals, ...signed], copies)
+    const obstacle = different ?? (fault === undefined ? undefined : suspended(fault))
+    if (isSure()) for (const each of forged) onForged(each)
     // A deposed leader returns an older log for a moment.
     if (obstacle) return isSure() ? blocked(obstacle) : { checkpoint, isUnsure: true }
     const signer = await signerOf(of!)
     /** The kept checkpoint of a record, which may have signatures of witnesses. */
     const known = (record: SealedRecord) => (isKept(checkpoint, record) ? checkpoint : keptOf(record))
     if (signer && isObstacle(signer)) {
-      const isOutdated = (await ledgerOf())?.keyPosition !== of!.keyPosition
-      return isOutdated ? undefined : blocked(signer, known(newest) ?? checkpoint)
+      return (await isOutdated()) ? undefined : blocked(signer, known(newest) ?? checkpoint)
     }
     if (!signer || !isSure()) return { checkpoint: known(newest) ?? checkpoint }
     if (!(await restored(copies, newest))) return undefined
@@ -143,7 +148,7 @@ export const sealing = (options: SealingOptions) => {
     if (!last || tree.size() === last.size || !isSure()) return last && { checkpoint: known(last) }
     const { ledger, origin } = last
     const [root, tail, sealedAt] = [base64Of(tree.root()), tree.sealedTail(), clock.now().toISOString()]
-    const intended = { ledger, origin, size: tree.size(), root, sealedAt, tail }
+    const intended = macs.add({ ledger, origin, size: tree.size(), root, sealedAt, tail })
     if (!(await store.advance(last, intended))) return undefined
     const next = await whole(signer, intended, keptOf(last) ?? checkpoint)
     return next && { checkpoint: keptOf(next) }

@@ -41,7 +41,8 @@ const insistOnContinued = async (
   { retained, status, file }: Awaited<ReturnType<typeof stopped>>,
   target: Started,
 ) => {
-  t.match(await statusOf(target), { state: 'ok', origin: status.origin, keys: [{ vkey: status.keys[0]!.vkey }] })
+  await eventually(async () => (await statusOf(target)).state === 'ok', 'the comparison with the sealed record')
+  t.match(await statusOf(target), { origin: status.origin, keys: [{ vkey: status.keys[0]!.vkey }] })
   await createFlag(target, 'there')
   const env = { ROLLCALL_ADDRESS: target.url, ROLLCALL_TOKEN: target.token }
   const vkey = status.keys[0]!.vkey

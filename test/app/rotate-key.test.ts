@@ -14,8 +14,8 @@ import { memoryKeys } from '../ledger/memory-keys.ts'
 import { memoryLedgerStore } from '../ledger/memory-store.ts'
 import { rootOf } from '../ledger/reference.ts'
 
-/** Key of the MACs in a world. */
-const PEPPER = Buffer.alloc(32, 1)
+/** Pepper of a world, with the key of its MACs. */
+const PEPPER = { kid: 'kid', key: Buffer.alloc(32, 1) }
 
 /** A sealed ledger whose key an operator changes on the stores. */
 const keyWorld = async () => {
@@ -44,7 +44,7 @@ const keyWorld = async () => {
     portsWith,
     change: (compromised: boolean, interrupt: (moment: string) => void = () => undefined) =>
       changeSigningKey(
-        { log, alone: true, pepper: { kid: '', key: PEPPER }, ledger: async () => portsWith(interrupt) },
+        { log, alone: true, pepper: PEPPER, ledger: async () => portsWith(interrupt) },
         clock,
         compromised,
         async (data) => {
@@ -64,7 +64,7 @@ await t.test('the record of a change keeps the leaves after the last full tile',
   const world = await keyWorld()
   await world.change(false)
   const { size } = world.content.sealed!
-  t.equal(tileMacs(PEPPER).tailOf(world.content.sealed!).length, size)
+  t.equal(tileMacs(PEPPER.key).tailOf(world.content.sealed!).length, size)
 })
 
 /** Verifies that the change is complete, and that the first checkpoint that covers it has the due signatures. */

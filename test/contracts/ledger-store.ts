@@ -76,8 +76,8 @@ export const ledgerStoreContract = (t: Test, open: () => Promise<LedgerStore>): 
     t.same((await again.sealed()).stored, whole)
     const witnessed = { size: 4, root: 'other', text: 'shown', witness: 'w.example' }
     const tail = Buffer.alloc(8_192, 7).toString('base64')
-    t.equal(await again.advance(whole, { ...record(3, 'copied'), copy: true, witnessed, tail }), true)
-    t.same((await again.sealed()).stored, { ...record(3, 'copied'), copy: true, witnessed, tail })
+    t.equal(await again.advance(whole, { ...record(3, 'copied'), mac: 'bWFj', copy: true, witnessed, tail }), true)
+    t.same((await again.sealed()).stored, { ...record(3, 'copied'), mac: 'bWFj', copy: true, witnessed, tail })
     await again.close()
   })
 

@@ -4,7 +4,8 @@ import { entryOf, leafOf } from '../../src/ledger/entry.ts'
 import { EMPTY_ROOT } from '../../src/ledger/hashes.ts'
 import { ledgerOf } from '../../src/ledger/ledger.ts'
 import type { SealedRecord } from '../../src/ledger/ledger-store.ts'
-import { verifyCheckpoint } from '../../src/ledger/note/checkpoint.ts'
+import { checkpointBody, verifyCheckpoint } from '../../src/ledger/note/checkpoint.ts'
+import { signerOf, signNote } from '../../src/ledger/note/note.ts'
 import { verifierKey, vkeyOf } from '../../src/ledger/note/vkey.ts'
 import { newSigningKey } from '../../src/ledger/signing-keys.ts'
 import { memoryStore } from '../memory-log.ts'
@@ -35,7 +36,7 @@ export const ledgerWorld = async () => {
     origin: ORIGIN,
     size: 0,
     root: base64(EMPTY_ROOT),
-    text: '',
+    text: signNote(checkpointBody({ origin: ORIGIN, size: 0, root: EMPTY_ROOT }), [signerOf(ORIGIN, key)]),
     sealedAt: clock.now().toISOString(),
   }
   content.sealed = first
@@ -46,6 +47,7 @@ export const ledgerWorld = async () => {
   const errors: unknown[] = []
   const states: string[] = []
   const damages: unknown[] = []
+  const forged: number[] = []
   let events = 0
   return {
     clock,
@@ -58,6 +60,7 @@ export const ledgerWorld = async () => {
     errors,
     states,
     damages,
+    forged,
     log,
     /** Number of events in the log. */
     size: () => memory.all.length,
@@ -93,6 +96,7 @@ export const ledgerWorld = async () => {
         events: 1_000,
         onCheckpoint: ({ text }) => texts.push(text),
         onObstacle: ({ state, why }) => states.push(`${state}: ${why}`),
+        onForged: ({ size }) => forged.push(size),
         onDamage: (damage) => damages.push(damage),
         witnesses: { list: [], send: () => Promise.reject(new Error('none')), onOutcome: () => undefined },
         onError: (error) => errors.push(error),

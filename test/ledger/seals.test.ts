@@ -161,7 +161,7 @@ await t.test('a log or record that does not fit stops the seals and names the re
       t.equal(engine.state(), 'ok')
       await engine.close()
     }
-    t.equal(world.verify(t), 5)
+    t.equal(world.verify(t), 6)
     t.same(world.errors, [])
   })
 })

@@ -103,6 +103,7 @@ const kept = (results: readonly (Sealed | undefined)[]) => {
       scrubbed: async () => undefined,
     },
     isCosignedElsewhere: false,
+    newestCheckpoint: async () => undefined,
     tree: {
       begin: async () => undefined,
       advance: async (to) => void (state.size = Number(to)),

@@ -338,6 +338,7 @@ await t.test('a witness recognises an older copy, which goes on after the whole 
   await older.close()
   all.splice(0, all.length, ...whole)
   content.sealed = { ...copy.sealed, witnessed: content.sealed.witnessed! }
+  content.kept = new Map(copy.kept)
   const restored = world.engine()
   await restored.begin()
   await grow(1)

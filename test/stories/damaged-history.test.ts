@@ -109,3 +109,40 @@ await t.test('nothing of an older log under a newer sealed record is sealed, sig
   }
   t.ok((await request<{ size: number }>('GET', L)).json.size > signed)
 })
+
+await t.test('a forged row of the ledger is not served, and an unreadable sealed record suspends it', async (t) => {
+  const service = await startService(t, { 'storage.type': 'embedded' })
+  const { request, logged } = service
+  const L = '/audit/v1/ledger'
+  const state = async () => (await request<Status>('GET', L)).json.state
+  const change = async (sql: string) => {
+    const database = await openDatabase(join(service.directory, 'data', 'ledger.sqlite'), 'durable')
+    database.exec(sql)
+    database.close()
+  }
+  const lines = async (text: string) => (await logged()).split('\n').filter((line) => line.includes(text))
+  await request('POST', `${L}/checkpoint`)
+  await service.reopen(() =>
+    change('insert into checkpoints select 50000, root, text, at, 0 from checkpoints order by size desc limit 1'),
+  )
+  await eventually(async () => (await state()) === 'ok', 'the first attempt to seal')
+  type Listed = { readonly checkpoints: readonly Checkpoint[] }
+  const { checkpoints } = (await request<Listed>('GET', `${L}/checkpoints`)).json
+  t.ok(checkpoints.length > 0 && checkpoints.every(({ size }) => size < 50_000))
+  t.equal((await request('GET', `${L}/proof/1?size=50000`)).status, 404)
+  t.notMatch((await request('GET', `${L}/checkpoint`)).text, /^50000$/m)
+  for (const line of await lines('a kept checkpoint has no valid signature'))
+    t.match(JSON.parse(line), { level: 'ERROR', size: 50_000 })
+  t.ok((await lines('a kept checkpoint has no valid signature')).length > 0)
+
+  await service.reopen(() => change("update sealed set record = 'x'"))
+  await eventually(async () => (await state()) === 'suspended', 'the unreadable record')
+  await request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
+  t.match(await request('POST', `${L}/checkpoint`), { status: 503, text: /ledger_suspended/ })
+  t.match(JSON.parse((await lines('the ledger is suspended'))[0]!), {
+    level: 'ERROR',
+    why: /ledger\.sqlite: the file does not hold the sealed record of a ledger$/,
+  })
+  t.strictSame(await lines('the ledger cannot be updated'), [])
+  t.strictSame(await lines('the comparison of the log with the ledger'), [])
+})

@@ -1,5 +1,12 @@
 import { Binary, type Db } from 'mongodb'
-import type { KeptCheckpoint, LedgerStore, ScrubResult, SealedRecord, StoredTile } from '../../ledger/ledger-store.ts'
+import {
+  type KeptCheckpoint,
+  type LedgerStore,
+  type ScrubResult,
+  type SealedRecord,
+  type StoredTile,
+  sealedRecordOf,
+} from '../../ledger/ledger-store.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
 type StoredRecord = SealedRecord & { readonly _id: 'sealed' }
@@ -81,6 +88,7 @@ const recordOf = ({
   size,
   root,
   text,
+  mac,
   sealedAt,
   keep,
   copy,
@@ -92,6 +100,7 @@ const recordOf = ({
   size,
   root,
   ...(text !== undefined && { text }),
+  ...(mac !== undefined && { mac }),
   sealedAt,
   ...(keep && { keep }),
   ...(copy && { copy }),
@@ -152,7 +161,7 @@ export const mongoLedger = (db: Db, calls: Calls): Omit<LedgerStore, 'close'> =>
     ...mongoCheckpoints(db, calls),
     sealed: async () => {
       const found = await calls.call('read', (limits) => records.findOne(only, limits))
-      return found ? { stored: recordOf(found) } : {}
+      return found ? { stored: sealedRecordOf(JSON.stringify(recordOf(found)), 'the collection ledger') } : {}
     },
     begin: async (record) =>
       void (await calls.call('write', () => unlessDuplicate(records.insertOne({ ...only, ...record })))),

@@ -1,13 +1,11 @@
 import { join } from 'node:path'
-import { keysOf } from '../../cli/ledger/checkpoint-file.ts'
 import type { BackupServices } from '../../cli/offline/backup-services.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { fail } from '../../failure.ts'
-import { base64Of } from '../../ledger/base64.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import type { SealedRecord } from '../../ledger/ledger-store.ts'
 import { notExtending, treeOfPages } from '../../ledger/log-comparison.ts'
-import { parseCheckpoint, verifyCheckpoint } from '../../ledger/note/checkpoint.ts'
+import { COMPARED, isSigned, newestText } from '../../ledger/signed-records.ts'
 import { positioned } from '../stores/positioned.ts'
 import type { BackupContent, CopiedName } from './backup-file.ts'
 
@@ -24,22 +22,29 @@ type Progress = Parameters<BackupServices['backUp']>[2]['progress']
 const unsound = (directory: string, why: string): never =>
   fail('check', `The copy in ${directory} is not sound: ${why}.`)
 
-/** The sealed record and the newest checkpoint of a copy. */
+/** The sealed record and the newest kept checkpoints of a copy. */
 const sealsIn = async (directory: string, names: readonly CopiedName[]) => {
-  if (!names.includes('ledger.sqlite')) return { record: undefined, checkpoint: undefined }
-  const { newestCheckpointIn, sealedRecordIn } = await import('../../adapters/embedded/ledger/read-checkpoint.ts')
-  const file = join(directory, 'ledger.sqlite')
-  return { record: await sealedRecordIn(file), checkpoint: await newestCheckpointIn(file) }
+  if (!names.includes('ledger.sqlite')) return { record: undefined, kept: [] }
+  const { recordsIn } = await import('../../adapters/embedded/ledger/read-checkpoint.ts')
+  try {
+    return await recordsIn(join(directory, 'ledger.sqlite'), COMPARED)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return unsound(directory, error.message)
+  }
 }
 
-/** Cause for which the checkpoint is not one of the ledger that the log names; undefined if it is. */
-const faultOf = (of: LedgerOfLog | undefined, { record, checkpoint }: Awaited<ReturnType<typeof sealsIn>>) => {
+/** Cause for which the seals are not those of the ledger that the log names; undefined if they are. */
+const faultOf = (of: LedgerOfLog | undefined, { record, kept }: Awaited<ReturnType<typeof sealsIn>>) => {
   if (record && of && record.ledger !== of.ledger)
     return `the log names the ledger ${of.ledger}, but the sealed record is of the ledger ${record.ledger}`
-  if (checkpoint === undefined) return undefined
-  if (!of) return 'it has a checkpoint, but the log names no ledger'
-  const found = verifyCheckpoint(checkpoint, keysOf(of.keys.map(({ vkey }) => vkey)))
-  return typeof found === 'string' ? `the checkpoint is refused (${found})` : undefined
+  if (!of) return kept.length > 0 ? 'it has a checkpoint, but the log names no ledger' : undefined
+  const forged = kept.find((each) => !isSigned(each, of))
+  if (forged) return `the kept checkpoint of size ${forged.size} has no valid signature`
+  const { text, size, root } = record ?? {}
+  return text !== undefined && !isSigned({ text, size: size!, root: root! }, of)
+    ? 'the sealed record has no valid signature'
+    : undefined
 }
 
 /** Reports the number of events after each page. */
@@ -64,14 +69,13 @@ const checkedLog = async (
   progress: Progress,
 ): Promise<CheckedCopies> => {
   const of = await ledgerOfLog(log)
-  const { record, checkpoint } = seals
+  const { record, kept } = seals
   const fault = faultOf(of, seals)
   if (fault !== undefined) unsound(directory, fault)
-  const sealed = checkpoint === undefined ? undefined : parseCheckpoint(checkpoint)
+  const checkpoint = of && newestText(record ? [record] : [], kept, of)
   const { pages, position } = positioned(reported(log.readAll(0n), Number(await log.head()), progress))
-  const wanted = [...sizes, record?.size ?? 0, sealed?.size ?? 0]
-  const { size, roots } = await treeOfPages(pages, wanted)
-  const known = [...(record ? [record] : []), ...(sealed ? [{ size: sealed.size, root: base64Of(sealed.root) }] : [])]
+  const known = [...(record ? [record] : []), ...kept]
+  const { size, roots } = await treeOfPages(pages, [...sizes, ...known.map((each) => each.size)])
   for (const each of known) {
     const why = notExtending(size, roots.get(each.size), each)
     if (why !== undefined) unsound(directory, why)

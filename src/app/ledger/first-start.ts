@@ -7,6 +7,8 @@ import { base64Of } from '../../ledger/base64.ts'
 import { EMPTY_ROOT } from '../../ledger/hashes.ts'
 import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import type { SealedRecord } from '../../ledger/ledger-store.ts'
+import { checkpointBody, verifyCheckpoint } from '../../ledger/note/checkpoint.ts'
+import { signerOf, signNote } from '../../ledger/note/note.ts'
 import { verifierKey, vkeyOf } from '../../ledger/note/vkey.ts'
 import type { LedgerPorts } from '../../ledger/signing-keys.ts'
 
@@ -20,20 +22,20 @@ const nameOf = ({ history, server }: Pick<Config, 'history' | 'server'>): string
   history.ledger.name ??
   `${server.public_url === undefined ? 'rollcall.invalid' : new URL(server.public_url).host}${ROUTE}`
 
-/** Sealed record of a ledger of which nothing is sealed. */
-export const emptyRecord = (ledger: string, origin: string, now: Date): SealedRecord => ({
+/** Sealed record of a ledger of which nothing is sealed. Its key signs the empty tree. */
+export const emptyRecord = (ledger: string, origin: string, key: KeyObject, now: Date): SealedRecord => ({
   ledger,
   origin,
   size: 0,
   root: base64Of(EMPTY_ROOT),
-  text: '',
+  text: signNote(checkpointBody({ origin, size: 0, root: EMPTY_ROOT }), [signerOf(origin, key)]),
   sealedAt: now.toISOString(),
 })
 
 /** Record of a new ledger with a random id. */
-const newLedger = (config: Pick<Config, 'history' | 'server'>, now: Date): SealedRecord => {
+const newLedger = (config: Pick<Config, 'history' | 'server'>, key: KeyObject, now: Date): SealedRecord => {
   const ledger = randomBytes(4).toString('hex')
-  return emptyRecord(ledger, `${nameOf(config)}/${ledger}`, now)
+  return emptyRecord(ledger, `${nameOf(config)}/${ledger}`, key, now)
 }
 
 /** Verifier key of a private key for an origin. */
@@ -47,9 +49,10 @@ type Parts = {
 }
 
 /**
- * Starts the ledger of a log that names none: creates the sealed record of size 0 and the key, then appends
+ * Starts the ledger of a log that names none: creates the key and the sealed record of size 0, then appends
  * LedgerStarted. A crash in between is continued by the next start, because the id of the event follows from the
- * ledger. A sealed record that is larger belongs to another log, so nothing is started then.
+ * ledger. A sealed record that is larger, or that another key has signed, belongs to another log, so nothing is started
+ * then.
  */
 export const startLedger = async (
   config: Pick<Config, 'history' | 'server'>,
@@ -57,11 +60,13 @@ export const startLedger = async (
 ): Promise<void> => {
   if (await ledgerOfLog(log)) return
   const copies = async () => Object.values(await store.sealed())
-  if ((await copies()).length === 0) await store.begin(newLedger(config, now()))
+  if ((await copies()).length === 0) await store.begin(newLedger(config, await keys.open(), now()))
   const records = await copies()
   const [first] = records
   if (!first || records.some(({ size, ledger }) => size > 0 || ledger !== first.ledger)) return
-  const { ledger, origin } = first
-  const data = { ledger, origin, vkey: vkeyFor(origin, await keys.open()), leaf: LEAF }
+  const { ledger, origin, text = '' } = first
+  const own = signerOf(origin, await keys.open()).key
+  if (typeof verifyCheckpoint(text, [own]) === 'string') return
+  const data = { ledger, origin, vkey: vkeyOf(own), leaf: LEAF }
   await execute(decider, LEDGER_ID, 'StartLedger', data, { ...SYSTEM, commandId: `ledger ${ledger}` })
 }

@@ -7,12 +7,13 @@ import type { EventLog } from '../../events/log.ts'
 import { fail } from '../../failure.ts'
 import { base64Of } from '../../ledger/base64.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
-import { newestKept, replaceSealed, type SealedCopies } from '../../ledger/ledger-store.ts'
+import { replaceSealed, type SealedCopies } from '../../ledger/ledger-store.ts'
 import { compareWithKept, keptInStore, notExtending, treeOfPages } from '../../ledger/log-comparison.ts'
 import { logTree } from '../../ledger/log-tree.ts'
 import { parseCheckpoint } from '../../ledger/note/checkpoint.ts'
 import { isObstacle, type Obstacle, orObstacle } from '../../ledger/obstacle.ts'
 import { scrubResult } from '../../ledger/scrub.ts'
+import { newestSigned, type RecordMacs, recordMacs, type Seal, sealsOf } from '../../ledger/signed-records.ts'
 import { type LedgerPorts, newSigningKey } from '../../ledger/signing-keys.ts'
 import { tileMacs } from '../../ledger/tiles/tile-macs.ts'
 import { tellerOf, withHistory } from '../offline/opened-stores.ts'
@@ -21,16 +22,21 @@ import type { History } from '../stores/stores.ts'
 import { emptyRecord, vkeyFor } from './first-start.ts'
 import { stateOfStores } from './state-of-stores.ts'
 
-/** All that was signed or intended for a ledger, as far as the store knows it. */
+/** The copies of the sealed record; fails with exit code 3 if one is unreadable. */
+const readableCopies = async ({ store }: Pick<LedgerPorts, 'store'>): Promise<SealedCopies> => {
+  const copies = await orObstacle(store.sealed)
+  return isObstacle(copies) ? fail('check', `${copies.why}.`, 'Restore that file, or move it away.') : copies
+}
+
+/** All that was signed or intended for a ledger, as far as the store proves it. Forged records do not count. */
 const knownSeals = async (
   { store }: LedgerPorts,
   copies: SealedCopies,
-  { ledger, origin }: LedgerOfLog,
-): Promise<readonly { readonly size: number; readonly root: string }[]> => {
-  const sealed = Object.values(copies).filter((record) => record.ledger === ledger)
-  const records = sealed.flatMap((record) => (record.witnessed ? [record, record.witnessed] : [record]))
-  const kept = await newestKept(store)
-  return kept && parseCheckpoint(kept.text)?.origin === origin ? [...records, kept] : records
+  of: LedgerOfLog,
+  macs: RecordMacs,
+): Promise<readonly Seal[]> => {
+  const witnessed = Object.values(copies).flatMap((record) => (record.witnessed ? [record.witnessed] : []))
+  return [...sealsOf(copies, of, macs).seals, ...witnessed, ...(await newestSigned(store, of)).signed]
 }
 
 /** State of the ledger, as an instance that starts on these stores has it. */
@@ -49,8 +55,8 @@ export const resumeLedger: Services['resumeLedger'] = (config, clock, { text, na
     const vkeys = of.keys.filter(({ compromised }) => !compromised).map(({ vkey }) => vkey)
     const { size, root: hash } = insistOnCheckpoint(text, keysOf(vkeys), name)
     const root = base64Of(hash)
-    const copies = await ports.store.sealed()
-    const known = await knownSeals(ports, copies, of)
+    const copies = await readableCopies(ports)
+    const known = await knownSeals(ports, copies, of, recordMacs(history.pepper.key))
     const tree = await treeOfPages(log.readAll(0n), [size, ...known.map((each) => each.size)])
     for (const sealed of [{ size, root }, ...known]) {
       const why = notExtending(tree.size, tree.roots.get(sealed.size), sealed)
@@ -81,9 +87,10 @@ const originAfter = (origin: string, id: string): string => `${origin.slice(0, o
 
 /** Completes a restart that the log records: a new sealed record, then the new key. */
 const complete = async ({ store, keys }: LedgerPorts, { ledger, origin }: LedgerOfLog, now: Date): Promise<void> => {
-  const copies = await store.sealed()
+  const copies = await readableCopies({ store })
+  const key = (await keys.next()) ?? (await keys.open())
   if (!copies.stored || Object.values(copies).some((copy) => copy.ledger !== ledger))
-    await store.startOver(emptyRecord(ledger, origin, now))
+    await store.startOver(emptyRecord(ledger, origin, key, now))
   await keys.promote()
 }
 
@@ -97,10 +104,11 @@ const isInterrupted = async ({ keys }: LedgerPorts, of: LedgerOfLog | undefined)
 }
 
 /** The checkpoint that a restart records as the last one of the ledger before. */
-const lastOf = async ({ store }: LedgerPorts, given: string | undefined): Promise<string | undefined> => {
-  if (given !== undefined) return given
-  return (await newestKept(store))?.text
-}
+const lastOf = async (
+  { store }: LedgerPorts,
+  of: LedgerOfLog | undefined,
+  given: string | undefined,
+): Promise<string | undefined> => given ?? (await newestSigned(store, of)).signed[0]?.text
 
 const recordRestart = async (
   { log }: Pick<History, 'log'>,
@@ -113,7 +121,7 @@ const recordRestart = async (
   const ledger = randomBytes(4).toString('hex')
   const [origin, key] = [originAfter(previousOrigin, ledger), newSigningKey()]
   await ports.keys.prepare(key)
-  const lastCheckpoint = await lastOf(ports, last)
+  const lastCheckpoint = await lastOf(ports, await ledgerOfLog(log), last)
   const data = {
     ledger,
     origin,
@@ -139,7 +147,7 @@ export const restartOn = async (
   const before = await ledgerOfLog(log)
   const isContinued = await isInterrupted(ports, before)
   if (!isContinued) {
-    const [sealed] = Object.values(await ports.store.sealed())
+    const [sealed] = Object.values(await readableCopies(ports))
     const previous =
       before?.origin ?? sealed?.origin ?? fail('conflict', 'The log names no ledger.', 'Start the service once.')
     if (last !== undefined && parseCheckpoint(last)?.origin !== previous)
@@ -162,7 +170,7 @@ export const rebuildLedger: Services['rebuildLedger'] = (config, clock, say) =>
     const { store } = await history.ledger()
     const macs = tileMacs(pepper.key)
     const of = await ledgerOfLog(log)
-    const records = Object.values(await store.sealed()).filter(({ ledger }) => ledger === of?.ledger)
+    const records = Object.values(await readableCopies({ store })).filter(({ ledger }) => ledger === of?.ledger)
     const sealed = records.toSorted((a, b) => b.size - a.size)[0]
     const { difference, ...tree } = await compareWithKept(
       log.readAll(0n),

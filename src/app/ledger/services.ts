@@ -77,6 +77,9 @@ const addLedgerGauges = ({ metrics, clock }: Pick<Core, 'metrics' | 'clock'>, le
 const DAMAGED =
   'history is damaged: the log is not the sealed one, so nothing is signed; restore the log, then use rollcall ledger resume'
 
+const FORGED =
+  'a kept checkpoint has no valid signature of the ledger, so it is not served; delete its row from the ledger store'
+
 /** Refuses the start if other users can read the signing key. The ledger reports each other fault of its content. */
 const insistOnPrivate = async ({ keys }: LedgerPorts): Promise<void> => {
   try {
@@ -116,6 +119,7 @@ export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger
         { why },
         `the ledger is ${state}; nothing is signed until rollcall ledger resume or rollcall ledger restart`,
       ),
+    onForged: ({ size }) => tell(`forged ${size}`, { size }, FORGED),
     onDamage: (damage) => logger.error({ ...damage }, DAMAGED),
     onError: (error) => {
       if (!hasOwnLine(error)) failed('ledger', { error }, 'the ledger cannot be updated')

@@ -4,8 +4,10 @@ import { checkpointSigner } from '../../ledger/checkpoint-signer.ts'
 import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import type { SealedCopies } from '../../ledger/ledger-store.ts'
 import { treeOfPages } from '../../ledger/log-comparison.ts'
+import { parseCheckpoint } from '../../ledger/note/checkpoint.ts'
 import { isObstacle, orObstacle } from '../../ledger/obstacle.ts'
 import { type Sealed, sealing } from '../../ledger/sealing.ts'
+import { COMPARED, recordMacs } from '../../ledger/signed-records.ts'
 import { tileMacs } from '../../ledger/tiles/tile-macs.ts'
 import { positioned } from '../stores/positioned.ts'
 import type { History } from '../stores/stores.ts'
@@ -20,14 +22,20 @@ export const attemptOnStores = async ({ log, ledger, alone, pepper }: OnStores, 
   const { store, keys } = await ledger()
   const [of, found] = [await ledgerOfLog(log), await orObstacle(store.sealed)]
   const copies: SealedCopies = isObstacle(found) ? {} : found
+  const kept = await store.checkpoints(Number.MAX_SAFE_INTEGER, COMPARED)
   const { pages, position } = positioned(log.readAll(0n))
-  const tree = await treeOfPages(
-    pages,
-    Object.values(copies).flatMap(({ size, witnessed }) => (witnessed ? [size, witnessed.size] : [size])),
-  )
+  const tree = await treeOfPages(pages, [
+    ...Object.values(copies).flatMap(({ size, text, witnessed }) => [
+      size,
+      parseCheckpoint(text ?? '')?.size ?? 0,
+      witnessed?.size ?? 0,
+    ]),
+    ...kept.map(({ size }) => size),
+  ])
   const signer = checkpointSigner(keys, !alone)
   const outcome: Sealed | undefined = await sealing({
     clock,
+    // An attempt reports a record that is unreadable.
     store: isObstacle(found) ? store : { ...store, sealed: async () => copies },
     tree: {
       size: () => tree.size,
@@ -41,10 +49,12 @@ export const attemptOnStores = async ({ log, ledger, alone, pepper }: OnStores, 
     ledgerOf: async () => of,
     // Without a signer, an attempt to seal only checks.
     signerOf: async (named) => {
-      const found = await signer(named)
-      return signs || (found && isObstacle(found)) ? found : undefined
+      const own = await signer(named)
+      return signs || (own && isObstacle(own)) ? own : undefined
     },
     isSure: () => true,
+    macs: recordMacs(pepper.key),
+    onForged: () => undefined,
   })()
   return { of, copies, size: tree.size, outcome }
 }

@@ -3,37 +3,56 @@ import { join } from 'node:path'
 import type { Services, StoredRecords } from '../../cli/services.ts'
 import type { EventLog } from '../../events/log.ts'
 import { fail } from '../../failure.ts'
-import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
-import { type LedgerStore, newestKept } from '../../ledger/ledger-store.ts'
+import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
+import type { KeptCheckpoint, SealedRecord } from '../../ledger/ledger-store.ts'
+import { COMPARED, isSigned, newestText, sealIn } from '../../ledger/signed-records.ts'
 import { eventsOf } from './stores.ts'
 
-/** Records of a log with the ledger that it names. `newest` returns the text of the newest checkpoint. */
-const recordsOf = (
-  log: Pick<EventLog, 'readAll' | 'read'>,
-  newest: () => Promise<string | undefined>,
-): StoredRecords => ({
+/** The copies of a sealed record, and the newest kept checkpoints. */
+type Seals = { readonly records: readonly SealedRecord[]; readonly kept: readonly KeptCheckpoint[] }
+
+/**
+ * Texts that must be checkpoints of the log, with their names: those of records and kept checkpoints. A text that only a
+ * compromised key has signed proves nothing.
+ */
+const textsOf = ({ records, kept }: Seals, of: LedgerOfLog) => {
+  const sure = { keys: of.keys.filter(({ compromised }) => !compromised) }
+  const named = [
+    ...records.map(({ text, size }) => ({ name: `sealed record of size ${size}`, text })),
+    ...kept.map(({ text, size }) => ({ name: `kept checkpoint of size ${size}`, text })),
+  ]
+  return named.flatMap(({ name, text }) => {
+    const isOfCompromised = text !== undefined && typeof sealIn(text, of) !== typeof sealIn(text, sure)
+    return text === undefined || isOfCompromised ? [] : [{ name, text }]
+  })
+}
+
+/** Records of a log with the ledger that it names. `seals` reads what the store of the ledger has sealed. */
+const recordsOf = (log: Pick<EventLog, 'readAll' | 'read'>, seals: () => Promise<Seals>): StoredRecords => ({
   pages: () => log.readAll(0n),
   ledger: async () => {
-    const [of, checkpoint] = [await ledgerOfLog(log), await newest()]
-    if (!of || !checkpoint) return undefined
+    const [of, found] = [await ledgerOfLog(log), await seals()]
+    if (!of) return undefined
+    const signed = found.kept.filter((each) => isSigned(each, of))
+    const texts = textsOf(found, of)
+    const checkpoint = newestText(found.records, signed, of) ?? texts[0]?.text
+    if (checkpoint === undefined) return undefined
     const vkeys = of.keys.filter(({ compromised }) => !compromised).map(({ vkey }) => vkey)
-    return { origin: of.origin, vkeys, checkpoint }
+    return { origin: of.origin, vkeys, checkpoint, others: texts.filter(({ text }) => text !== checkpoint) }
   },
 })
-
-const newestOn = async (store: Pick<LedgerStore, 'sealed' | 'checkpoints'>): Promise<string | undefined> => {
-  const { stored } = await store.sealed()
-  if (stored?.text) return stored.text
-  return (await newestKept(store))?.text
-}
 
 /** Runs work on the records of the configured store: read-only on files that a service may be using. */
 export const withRecords: Services['withRecords'] = async (config, clock, work) => {
   if (config.storage.type === 'cluster') {
     const { openServers } = await import('./open-servers.ts')
     const { log, mongo, close } = await openServers(config, clock, {})
+    const seals = async () => ({
+      records: Object.values(await mongo.ledger.sealed()),
+      kept: await mongo.ledger.checkpoints(Number.MAX_SAFE_INTEGER, COMPARED),
+    })
     try {
-      return await work(recordsOf(log, () => newestOn(mongo.ledger)))
+      return await work(recordsOf(log, seals))
     } finally {
       await close()
     }
@@ -42,7 +61,17 @@ export const withRecords: Services['withRecords'] = async (config, clock, work) 
   if (!existsSync(file))
     fail('notFound', `There is no ${file}.`, 'Set --data to a data directory in which a service has already run.')
   const { withEmbeddedLog } = await import('../../adapters/embedded/files/check.ts')
-  const { newestCheckpointIn } = await import('../../adapters/embedded/ledger/read-checkpoint.ts')
-  const ledger = join(config.storage.data_dir, 'ledger.sqlite')
-  return withEmbeddedLog(file, (log) => work(recordsOf(log, () => newestCheckpointIn(ledger))))
+  const { recordsIn } = await import('../../adapters/embedded/ledger/read-checkpoint.ts')
+  const { recordNextToKey } = await import('../../adapters/embedded/ledger/signing-key-file.ts')
+  const seals = async () => {
+    const { record, kept } = await recordsIn(join(config.storage.data_dir, 'ledger.sqlite'), COMPARED)
+    const next = await recordNextToKey(`${config.history.ledger.key_file!}.sealed`)
+    return { records: [record, next].filter((each) => each !== undefined), kept }
+  }
+  const read = () =>
+    seals().catch((error: unknown) => {
+      if (!(error instanceof SyntaxError)) throw error
+      return fail('check', `${error.message}.`, 'Restore that file, or move it away: another copy replaces it.')
+    })
+  return withEmbeddedLog(file, (log) => work(recordsOf(log, read)))
 }

@@ -1,19 +1,20 @@
-import type {
-  KeptCheckpoint,
-  LedgerStore,
-  ScrubResult,
-  SealedCopies,
-  SealedRecord,
-  StoredTile,
+import {
+  type KeptCheckpoint,
+  type LedgerStore,
+  type ScrubResult,
+  type SealedCopies,
+  type StoredTile,
+  sealedRecordOf,
 } from '../../../ledger/ledger-store.ts'
 import { insistOnSchema } from '../files/schema-differences.ts'
 import { ledgerSchema } from '../schema.ts'
 import { type Database, rowsOf } from '../sqlite.ts'
 
 type RootRow = [n: number, root: Uint8Array, position: number, event: string, mac: Uint8Array]
-type KeptRow = [size: number, root: string, text: string, at: string, keep: number]
+export type KeptRow = [size: number, root: string, text: string, at: string, keep: number]
 
-const keptOf = ([size, root, text, sealedAt, keep]: KeptRow): KeptCheckpoint => ({
+/** The kept checkpoint in a row of the file. */
+export const keptOf = ([size, root, text, sealedAt, keep]: KeptRow): KeptCheckpoint => ({
   size,
   root,
   text,
@@ -87,7 +88,7 @@ export const ledgerOps = (database: Database): LedgerOps => {
 
   const sealed = (): SealedCopies => {
     const row = record.get() as [string] | undefined
-    return row ? { stored: JSON.parse(row[0]) as SealedRecord } : {}
+    return row ? { stored: sealedRecordOf(row[0], 'the file') } : {}
   }
   return {
     ...tileOps(database),

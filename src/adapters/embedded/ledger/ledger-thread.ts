@@ -26,8 +26,10 @@ const opsOf = async (file: string) => {
   const settle = ([id, outcome]: Exclude<LedgerResponse, 'ready'>) => {
     const request = waiting.get(id)
     waiting.delete(id)
-    if ('value' in outcome) request?.done(outcome.value)
-    else request?.fail(unavailable(Object.assign(outcome.error, { message: `${file}: ${outcome.error.message}` })))
+    if ('value' in outcome) return request?.done(outcome.value)
+    const error = Object.assign(outcome.error, { message: `${file}: ${outcome.error.message}` })
+    // A record that does not parse stays unreadable until an operator acts, unlike an outage of the store.
+    request?.fail(error instanceof SyntaxError ? error : unavailable(error))
   }
   await new Promise<void>((resolve, reject) => {
     worker.on('error', (error) => reject((cause = error)))

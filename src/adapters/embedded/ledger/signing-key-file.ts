@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { LedgerStore, SealedRecord } from '../../../ledger/ledger-store.ts'
+import { type LedgerStore, type SealedRecord, sealedRecordOf } from '../../../ledger/ledger-store.ts'
 import { newSigningKey, pemOf, type SigningKeys } from '../../../ledger/signing-keys.ts'
 import { bytesOf } from '../../../regular-file.ts'
 import { closeToOthers } from '../files/private-file.ts'
@@ -61,8 +61,8 @@ export const signingKeyFile = (path: string): SigningKeys => ({
   },
 })
 
-/** Sealed record in the file; undefined without a file. Throws if the file does not hold a record. */
-const readRecord = async (path: string): Promise<SealedRecord | undefined> => {
+/** Sealed record in a file next to the signing key; undefined without a file. Throws if the file does not hold a record. */
+export const recordNextToKey = async (path: string): Promise<SealedRecord | undefined> => {
   let text: string
   try {
     text = String(await bytesOf(path))
@@ -70,14 +70,7 @@ const readRecord = async (path: string): Promise<SealedRecord | undefined> => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
-  try {
-    const { ledger, origin, size, root, sealedAt } = JSON.parse(text) as SealedRecord
-    if ([ledger, origin, root, sealedAt].every((value) => typeof value === 'string') && Number.isSafeInteger(size))
-      return JSON.parse(text) as SealedRecord
-  } catch {
-    // Reported below.
-  }
-  throw new Error(`${path} does not hold the sealed record of a ledger`)
+  return sealedRecordOf(text, path)
 }
 
 /**
@@ -102,7 +95,7 @@ export const withSealedFile = (store: LedgerStore, path: string, onUnwritable: (
   return {
     ...store,
     sealed: async () => {
-      const nextToKey = await readRecord(path)
+      const nextToKey = await recordNextToKey(path)
       return { ...(await store.sealed()), ...(nextToKey && { nextToKey }) }
     },
     begin: async (record) => {

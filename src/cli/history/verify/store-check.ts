@@ -2,10 +2,11 @@ import { fail } from '../../../failure.ts'
 import { isSameHash } from '../../../ledger/hashes.ts'
 import { treeOfPages } from '../../../ledger/log-comparison.ts'
 import { parseCheckpoint } from '../../../ledger/note/checkpoint.ts'
+import type { VerifierKey } from '../../../ledger/note/vkey.ts'
 import { tamperingOf } from '../../../ledger/proof/tampering.ts'
 import { keysOf } from '../../ledger/checkpoint-file.ts'
 import { leafList } from '../../ledger/leaf-list.ts'
-import { trustedKeys } from '../../ledger/trusted-keys.ts'
+import { type Named, trustedKeys } from '../../ledger/trusted-keys.ts'
 import type { StoredRecords } from '../../services.ts'
 import { agreementOf, checkpointOf, cosignedSizes } from './checkpoints.ts'
 import type { Retained, Verdict } from './export-check.ts'
@@ -41,10 +42,15 @@ export const verifyStore = async (
   const keys = trustedKeys(retained.keys ?? offered, offered, named)
   if (named.length > 0 && keys.length === 0) fail('usage', 'The checkpoint needs a key: set --vkey KEY.')
   const origin = ledger?.origin ?? parseCheckpoint(named[0]?.text ?? '')?.origin ?? ''
-  const checkpoints = named.flatMap((one) => {
-    const values = checkpointOf(one, keys, origin, found)
+  const valuesOf = (one: Named, trusted: readonly VerifierKey[]) => {
+    const values = checkpointOf(one, trusted, origin, found)
     return values ? [{ ...values, name: one.name }] : []
-  })
+  }
+  const checkpoints = [
+    ...named.flatMap((one) => valuesOf(one, keys)),
+    // The trusted keys need not have signed the earlier checkpoints of the store.
+    ...(ledger?.others ?? []).flatMap((one) => valuesOf(one, [...keys, ...offered])),
+  ]
   const leaves = leafList()
   const sizes = [0, ...checkpoints.map(({ size }) => size)]
   const { size, root, roots } = await treeOfPages(withProgress(store.pages(), progress), sizes, (leaf) => {

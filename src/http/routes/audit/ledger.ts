@@ -72,7 +72,7 @@ const checkpointPage = async (
   const found = await ledger.checkpoints(below, most + 1)
   const page = found.slice(0, most)
   const next = found.length > most ? pageTokens.write(scope, page.at(-1)!.size) : ''
-  return { checkpoints: page.map(shown), nextPageToken: next }
+  return { checkpoints: (await ledger.signed(page)).map(shown), nextPageToken: next }
 }
 
 const getCheckpoints: Mount = (app, service) =>
