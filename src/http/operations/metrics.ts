@@ -1,4 +1,3 @@
-import { cells, type Hidden } from './label-sets.ts'
 import { bytesOf } from './metrics-page.ts'
 
 /** Value of one label set of a metric; incrementing it is a plain addition. */
@@ -12,6 +11,32 @@ const line = (name: string, names: readonly string[], values: readonly string[],
   return `${name}${labels === '' ? '' : `{${labels}}`} ${Number.isFinite(value) ? value : value > 0 ? '+Inf' : '-Inf'}\n`
 }
 const head = (name: string, type: string, help: string) => `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
+
+/** Maximum label sets of a metric, and their UTF-16 units together; more are counted under `other`. */
+const [BOUND, BOUND_SIZE] = [10_000, 4 * 1_048_576]
+/** Labels that the page omits. */
+type Hidden = ReadonlySet<string>
+/** Cells of a metric by label set. */
+const cells = <C>(all: readonly string[], hidden: Hidden, make: (labels: readonly string[]) => C) => {
+  const known = new Map<string, C>()
+  let size = 0
+  const labelNames = all.filter((name) => !hidden.has(name))
+  const get = (...given: readonly string[]): C => {
+    const labels = given.filter((_, n) => !hidden.has(all[n]!))
+    const key = labels.join('\0')
+    const present = known.get(key)
+    if (present !== undefined) return present
+    const isShown = known.size < BOUND && size + key.length <= BOUND_SIZE
+    const shown = isShown ? labels : labelNames.map(() => 'other')
+    if (isShown) size += key.length
+    const shownKey = shown.join('\0')
+    const cell = known.get(shownKey) ?? make(shown)
+    known.set(shownKey, cell)
+    return cell
+  }
+  if (labelNames.length === 0) get()
+  return { known, labelNames, get }
+}
 
 /** Cell of one label set of a histogram; writes its lines of the page. */
 const histogramCell = (
