@@ -90,22 +90,25 @@ const signedCheckpoints = (
   },
 })
 
+/** The sealed records of the ledger that a log names. An attempt to seal reports an unreadable record. */
+const sealedRecords =
+  (store: Pick<LedgerStore, 'sealed'>, named: () => Promise<LedgerOfLog | undefined>) =>
+  async (): Promise<readonly SealedRecord[]> => {
+    const [of, copies] = [await named(), await orObstacle(store.sealed)]
+    return isObstacle(copies) ? [] : Object.values(copies).filter(({ ledger }) => ledger === of?.ledger)
+  }
+
 /** The ledger of one instance: the tree over its log, the checkpoints, and the parts from which proofs are made. */
 export const ledgerOf = (options: LedgerOptions) => {
   const { clock, ports, key, isShared } = options
   const { until, end } = portsUntilEnd()
   const [log, store, keys] = [until(options.log), until(ports.store), until(ports.keys)]
-  const macs = tileMacs(key)
   let known: LedgerOfLog | undefined
   const named = async () => {
     known = await ledgerOfLog(log)
     return known
   }
-  const sealed = async (): Promise<readonly SealedRecord[]> => {
-    const [of, copies] = [await named(), await orObstacle(store.sealed)]
-    // An attempt to seal reports an unreadable record.
-    return isObstacle(copies) ? [] : Object.values(copies).filter(({ ledger }) => ledger === of?.ledger)
-  }
+  const [macs, sealed] = [tileMacs(key), sealedRecords(store, named)]
   const tree = logTree({ ...options, log, store, macs, sealed })
   const own = signedCheckpoints(store, named)
   const signedStore = { ...store, ...own }
