@@ -19,6 +19,7 @@ import { logMarksAndStates, projections } from '../projections/all.ts'
 import { freshness } from '../projections/engine/freshness.ts'
 import { type LogGuard, logGuard } from '../projections/engine/log-guard.ts'
 import { runner } from '../projections/engine/runner.ts'
+import { erasedInLog } from '../projections/erasures.ts'
 import { resources } from '../projections/resources.ts'
 import { tokens } from '../projections/tokens.ts'
 import type { Tracer } from '../tracing.ts'
@@ -121,8 +122,8 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
   const guard = alone ? undefined : guardOf(clock, stores.log, stores, () => follower, fatal)
   const log = tappedLog(stores.log, [time.tap, membership.tap, ...(guard ? [guard.tap] : [])])
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
-  const seal = sealer(keys, lostSubjects(metrics, logger, opened.adapters.views))
   const { index, held, lives, erasures, closed, remember, recall } = memoryOf(config, logger, keys.forget)
+  const seal = sealer(keys, erasedInLog(log, erasures), lostSubjects(metrics, logger, opened.adapters.views))
   const commands = executor(log, enveloper(seal, instance, clock.now, alone ? time.newest : undefined), {
     clock,
     admit: quotas(config.quotas, held, index),

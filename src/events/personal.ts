@@ -30,8 +30,8 @@ export type Keys = {
 }
 
 /**
- * Result of decrypting a text. `erased`: the key of the subject was destroyed. `lost`: the key is missing or unusable,
- * but was not destroyed.
+ * Result of decrypting a text. `erased`: the key is gone by an erasure in the log. `lost`: the key is missing, unusable
+ * or destroyed without an erasure in the log.
  */
 type Opened = { readonly text: string } | { readonly erased: true } | { readonly lost: true }
 export type Sealer = {
@@ -46,10 +46,14 @@ const b64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
 
 /**
  * AES-256-GCM with a key per subject (design.md §5). Form: `sealed.1.<subject>.<nonce+text+tag>`, the last two parts in
- * base64url. `onLost` receives each subject whose key is missing, or whose present key was created after the loss of
- * the key with which the text was encrypted.
+ * base64url. `isErased` returns whether the log has an erasure of the subject; without it no text is shown as erased.
+ * `onLost` receives each subject without an erasure whose key does not open the text.
  */
-export const sealer = (keys: Pick<Keys, 'make' | 'find'>, onLost: (subject: string) => void = () => {}): Sealer => ({
+export const sealer = (
+  keys: Pick<Keys, 'make' | 'find'>,
+  isErased: (subject: string) => Promise<boolean> = async () => false,
+  onLost: (subject: string) => void = () => {},
+): Sealer => ({
   seal: async (subject, text) => {
     const made = await keys.make(subject)
     const key = made === 'erased' ? randomBytes(32) : made
@@ -63,9 +67,10 @@ export const sealer = (keys: Pick<Keys, 'make' | 'find'>, onLost: (subject: stri
     const [, , encoded = '', payload = ''] = sealed.split('.')
     const subject = Buffer.from(encoded, 'base64url').toString()
     const key = await keys.find(subject).catch(unlessUnusable)
-    if (key === 'erased') return { erased: true }
-    const text = key && openedWith(key, subject, payload)
+    const text = key instanceof Uint8Array ? openedWith(key, subject, payload) : undefined
     if (text !== undefined) return { text }
+    // The log decides, because a tombstone without an erasure is damage of the key store.
+    if (await isErased(subject)) return { erased: true }
     onLost(subject)
     return { lost: true }
   },

@@ -1,7 +1,11 @@
+import { LRUCache } from 'lru-cache'
+import { isRefusal } from '../errors.ts'
 import { reader } from '../events/define.ts'
 import { destroyed, type ErasureEvent, type ErasureProgress, erasureEvents, requested } from '../events/erasure.ts'
 import { type KeysEvent, keysEvents } from '../events/keys.ts'
-import { lastKnown, type Projection } from './projection.ts'
+import type { EventLog, Stored } from '../events/log.ts'
+import { lastKnown, type Projection, project } from './projection.ts'
+import { tokens } from './tokens.ts'
 import type { Row } from './views.ts'
 
 /** Read model of the erasures, one document per subject. Memory holds all of them. */
@@ -31,13 +35,14 @@ export const erasureStore = (onErased: (keys: readonly string[]) => unknown) => 
   const held = new Map<string, Row<ErasureProgress>>()
   const subjects = new Set<string>()
   return {
-    /** Subjects whose erasure was requested. */
+    /** Subjects whose erasure was requested, and the subjects of the keys that these requests name. */
     subjects: subjects as ReadonlySet<string>,
     /** Stores a row. Rows of other views are ignored. */
     set: (view: string, row: Row): void => {
       if (view !== erasures.name || (held.get(row.key)?.revision ?? -1n) >= row.revision) return
       held.set(row.key, row as Row<ErasureProgress>)
-      if (lastKnown(row)) subjects.add(row.key)
+      const progress = lastKnown(row as Row<ErasureProgress>)
+      if (progress) for (const subject of [row.key, ...progress.keys]) subjects.add(subject)
       onErased(destroyedIn(row as Row<ErasureProgress>))
     },
     /** The stored row of a subject. */
@@ -58,3 +63,42 @@ export const erasureStore = (onErased: (keys: readonly string[]) => unknown) => 
 }
 
 export type ErasureStore = ReturnType<typeof erasureStore>
+
+/** Maximum number of remembered holders of tokens. */
+const HOLDERS = 10_000
+
+/** Returns the first event of a stream; undefined if the stream is empty, or if the store cannot read it. */
+const firstIn = async (log: Pick<EventLog, 'read'>, stream: string): Promise<Stored | undefined> => {
+  try {
+    for await (const [first] of log.read(stream, 0n, 1)) return first
+  } catch (error) {
+    if (!isRefusal(error, 'event_unreadable')) throw error
+  }
+  return undefined
+}
+
+/**
+ * Returns a function that is true if the log has an erasure of a subject, or of the person to whom the token of the
+ * subject was issued. Reads at most three events, and none if memory has the erasure of the subject.
+ */
+export const erasedInLog = (log: Pick<EventLog, 'read'>, { subjects }: Pick<ErasureStore, 'subjects'>) => {
+  const holders = new LRUCache<string, string>({ max: HOLDERS })
+  /** Subject of the person to whom a token was issued; empty if there is none. An erasure names no keyless token. */
+  const holderOf = async (token: string): Promise<string> => {
+    const known = holders.get(token)
+    if (known !== undefined) return known
+    const issue = await firstIn(log, token)
+    const holder = (issue && lastKnown(project(tokens, undefined, issue))?.subject) ?? ''
+    if (issue) holders.set(token, holder)
+    return holder
+  }
+  return async (subject: string): Promise<boolean> => {
+    if (subjects.has(subject)) return true
+    const holder = subject.startsWith(`${tokens.category}-`) ? await holderOf(subject) : ''
+    if (subjects.has(holder)) return true
+    // Another instance may have recorded the erasure after the newest event in memory.
+    for (const one of [subject, holder])
+      if (one !== '' && (await firstIn(log, `${erasures.category}-${one}`))) return true
+    return false
+  }
+}

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { HistoryEvents } from '../../src/contract/history/events.ts'
 import type { SubjectErased, SubjectsFound } from '../../src/contract/history/searches.ts'
 import { onCluster, onServers } from '../cluster/own.ts'
 import { type Headers, type Started, startService } from '../start.ts'
@@ -62,8 +63,20 @@ await t.test('an erasure destroys the keys of a person and of their tokens, and 
   await service.request('POST', '/auth/v1/method/token', { name: 'later' }, bearer(idle.token))
   t.strictSame((await erase(service, subject)).json, answer.json, 'a live token of the person gets no key any more')
 
+  const addressOf = async (by: string) => {
+    const search = `tokenId=${by}&type=TokenIssued&personal=open`
+    const { json } = await service.request<HistoryEvents>('GET', `/audit/v1/events?${search}`)
+    return json.events.map(({ personal }) => personal?.['/meta/ip']?.status)
+  }
+  const erasedEverywhere = async (when: string) => {
+    t.equal((await recordOf(service, session.authentication.id))[ERASED], 'true', when)
+    for (const { authentication } of [session, idle])
+      t.strictSame(await addressOf(authentication.id), ['erased', 'erased'], when)
+  }
+  await erasedEverywhere('a token that no erasure names is erased with its holder')
   await service.reopen()
-  t.equal((await recordOf(service, session.authentication.id))[ERASED], 'true')
+  await erasedEverywhere('after a start')
+  t.match(await service.metrics(), /^rollcall_subjects_lost_total 0$/m)
 })
 
 await t.test('a person who logs in after an erasure is a new subject of the same identity', async (t) => {

@@ -9,7 +9,7 @@ import { eventually } from '../wait.ts'
 import { eventsOf } from './events-of.ts'
 import { writeForeign } from './foreign.ts'
 import { bearer, CODEHOST, EXCHANGE, everyWay, type Issued, logIn, OIDC, open, refusalOf } from './people.ts'
-import { eraseKeys, loseKeys } from './subjects.ts'
+import { destroyKeys, erasePeople, loseKeys } from './subjects.ts'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 const findBy = ({ request }: Started, hash: unknown, headers: Headers = {}) =>
@@ -171,6 +171,10 @@ await t.test('the search for a person returns whether their personal data can be
   t.strictSame(await status(), ['lost'])
   await logIn(service, OIDC)
   t.strictSame(await status(), ['open'], 'a new login has a key again')
-  await service.reopen(() => eraseKeys(service))
+  await service.reopen(() => destroyKeys(service))
+  t.strictSame(await status(), ['lost'], 'the log has no erasure')
+  await erasePeople(service)
   t.strictSame(await status(), ['erased'])
+  await service.reopen(() => loseKeys(service))
+  t.strictSame(await status(), ['erased'], 'also without the tombstone')
 })

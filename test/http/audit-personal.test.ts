@@ -5,7 +5,7 @@ import { type Fields, type Headers, type Started, startService } from '../start.
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { bearer, everyWay, type Issued, logIn, OIDC, open, refusalOf } from './people.ts'
-import { damageKeys, eraseKeys, loseKeys } from './subjects.ts'
+import { damageKeys, destroyKeys, erasePeople, loseKeys } from './subjects.ts'
 
 const EVENTS = '/audit/v1/events'
 const [MAIL, AGENT] = ['canary.person@people.example', 'canary-agent/9']
@@ -219,7 +219,7 @@ await t.test('every answer with personal=open is recorded before it begins', asy
   t.match(counts.data, { opened: 2 }, 'the second page and the equal request')
 })
 
-await t.test('personal data with a destroyed key are erased, those with a missing key are lost', async (t) => {
+await t.test('personal data are erased by an erasure in the log, and lost if their key is gone else', async (t) => {
   const { service, tokenId } = await withPerson(t)
   const statusOf = async () => {
     const [event] = await page(service, `stream=token-${tokenId}&personal=open`)
@@ -227,13 +227,15 @@ await t.test('personal data with a destroyed key are erased, those with a missin
   }
   t.match(await statusOf(), { status: 'open' })
   const sealed = await linesOf(service, `tokenId=${tokenId}`)
-  for (const change of [damageKeys, loseKeys]) {
+  for (const change of [damageKeys, destroyKeys, loseKeys]) {
     await service.reopen(() => change(service))
     t.strictSame(await statusOf(), { status: 'lost' })
   }
   await logIn(service, OIDC)
   t.strictSame(await statusOf(), { status: 'lost' }, 'the new key of the person does not open the text')
-  await service.reopen(() => eraseKeys(service))
+  await erasePeople(service)
   t.strictSame(await statusOf(), { status: 'erased' })
+  await service.reopen(() => loseKeys(service))
+  t.strictSame(await statusOf(), { status: 'erased' }, 'also without the tombstone')
   t.strictSame((await linesOf(service, `tokenId=${tokenId}`)).slice(0, sealed.length), sealed, 'the same sealed texts')
 })

@@ -5,7 +5,7 @@ import { eventually } from '../wait.ts'
 import { eventsOf } from './events-of.ts'
 import { bearer, CODEHOST, cookiesOf, logIn, OIDC, refusalOf } from './people.ts'
 import { type Authorization, exchange, group, lastIssued, lastOf, reachOf, reopenUnder, underRules } from './ruled.ts'
-import { eraseKeys, loseKeys } from './subjects.ts'
+import { destroyKeys, erasePeople, loseKeys } from './subjects.ts'
 
 const no = 'right_missing'
 const gone = { status: 401, code: 16, reason: 'credential_invalid' }
@@ -126,15 +126,17 @@ await t.test('later rules use the recorded claims of a login', async (t) => {
   t.same(await reachOf(service, member.token), { shop: all, other: nothing, tokens: no })
 })
 
-for (const [what, destroy] of [
-  ['erased', eraseKeys],
-  ['lost', loseKeys],
+for (const [what, before, change] of [
+  ['erased', erasePeople, undefined],
+  ['lost', undefined, loseKeys],
+  ['destroyed', undefined, destroyKeys],
 ] as const)
   await t.test(`access rules match no personal data that are ${what}`, async (t) => {
     const { service, liar } = await underRules(t, devs)
     liar.lies = { claims: { groups: ['devs'] } }
     const { token, authentication } = await logIn(service, OIDC)
-    await service.reopen(() => destroy(service))
+    await before?.(service)
+    await service.reopen(async () => change?.(service))
     t.equal((await self(service, token)).status, 200, 'under the same rules there is no check')
     await reopenUnder(service, viewers)
     t.match(refusalOf(await self(service, token)), gone)

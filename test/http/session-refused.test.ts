@@ -2,7 +2,7 @@ import t from 'tap'
 import { known } from './causes.ts'
 import { eventsOf } from './events-of.ts'
 import { bearer, cookiesOf, everyWay, logIn, OIDC, open, type Problem, refusalOf, type Settings } from './people.ts'
-import { eraseKeys, loseKeys } from './subjects.ts'
+import { destroyKeys, erasePeople, loseKeys } from './subjects.ts'
 
 const matching: Settings = {
   'authentication.methods.oidc.email_matches': '[".*@example\\\\.com", "ada@partner\\\\.example"]',
@@ -101,15 +101,17 @@ await t.test('the route of the session also reports the reason of a refusal', as
   )
 })
 
-for (const [what, change] of [
-  ['erased', eraseKeys],
-  ['lost', loseKeys],
+for (const [what, before, change] of [
+  ['erased', erasePeople, undefined],
+  ['lost', undefined, loseKeys],
+  ['destroyed', undefined, destroyKeys],
 ] as const)
   await t.test(`a person with ${what} data is refused for that reason, not for a missing e-mail address`, async (t) => {
     const { service, liar } = await everyWay(t, matching)
     liar.lies = { claims: { email: 'canary@example.com', email_verified: true } }
     const { token } = await logIn(service, OIDC)
-    await service.reopen(() => change(service))
+    await before?.(service)
+    await service.reopen(async () => change?.(service))
     const answer = await service.request('GET', '/auth/v1/self', undefined, bearer(token))
     t.equal(refusalOf(answer).reason, 'email_not_allowed')
     t.match(await service.logged(), /"cause":"email_gone","why":"what was kept of this login is erased or lost/)

@@ -4,6 +4,7 @@ import { Binary, type Collection, MongoClient } from 'mongodb'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { clusterOf, onCluster } from '../cluster/own.ts'
 import type { Started } from '../start.ts'
+import { eventsOf } from './events-of.ts'
 
 /** A wrapped key that no key decrypts. */
 const DAMAGED = Buffer.alloc(60)
@@ -33,9 +34,19 @@ const withKeys = async (
 /** Removes the keys of all people, as an older backup does. */
 export const loseKeys = (service: Started): Promise<void> => withKeys(service, 'delete from subjects', 'delete')
 
-/** Destroys the keys of all people. */
-export const eraseKeys = (service: Started): Promise<void> =>
+/** Leaves a tombstone in place of the keys of all people, without an erasure in the log. */
+export const destroyKeys = (service: Started): Promise<void> =>
   withKeys(service, 'update subjects set key = null', 'unset')
+
+/** Erases all people who logged in, through a running service. */
+export const erasePeople = async ({ directory, request }: Started): Promise<void> => {
+  const issued = await eventsOf(directory, ({ type, data }) => type.startsWith('TokenIssued') && 'subject' in data)
+  if (issued.length === 0) throw new Error('no person has logged in')
+  for (const subject of new Set(issued.map(({ data }) => data['subject']))) {
+    const { status } = await request('POST', '/audit/v1/subjects/erase', { subject, reason: 'request of the person' })
+    if (status !== 200) throw new Error(`the erasure of a person was answered ${status}`)
+  }
+}
 
 /** Damages the keys of all people. */
 export const damageKeys = (service: Started): Promise<void> =>

@@ -25,8 +25,8 @@ export const lostSubjects = (
     if (met.size > 1) return
     const place = places[adapter] ?? adapter
     logger.error(
-      { adapter, advice: `restore the missing keys from the newest backup of ${place}` },
-      `personal data cannot be read: a key is missing in ${place} although nobody erased it; the data is shown as lost`,
+      { adapter, advice: `restore the keys from the newest backup of ${place}` },
+      `personal data cannot be read: a key in ${place} is missing, destroyed or another one, but the history has no erasure; the data is shown as lost`,
     )
   }
 }

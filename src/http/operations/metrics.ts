@@ -180,7 +180,7 @@ export const metricsOf = (page: Page, { flagLabels }: { readonly flagLabels: boo
     replays: page.counter('idempotent_replays_total', 'Answers repeated for an idempotency key.'),
     subjectsLost: page.counter(
       'subjects_lost_total',
-      'Subjects of personal data whose key is missing without an erasure.',
+      'Subjects of personal data whose key is missing, destroyed or another one without an erasure.',
     ),
     storeCalls: page.counter('store_calls_total', 'Calls of a store, by outcome.', [
       'port',

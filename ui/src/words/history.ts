@@ -91,7 +91,7 @@ export const personalWords = {
   heading: 'Personal data',
   states: { sealed: 'sealed', erased: 'erased', lost: 'lost', open: 'open' },
   erasedWhy: 'The key of this person was destroyed.',
-  lostWhy: 'The key of this person is missing. Nothing says that it was erased.',
+  lostWhy: 'The key of this person is missing, destroyed or another one. The history has no erasure.',
   show: 'Show personal data',
   hide: 'Hide personal data',
   recorded: 'This is recorded with your name.',
