@@ -230,6 +230,27 @@ create trigger events_never_go before delete on events begin select raise(abort,
       })
 
     await t.test(
+      'an index that lacks the events of a stream is refused by the start, the check and a backup',
+      async (t) => {
+        const data = await whole.copyOf(whole.data)
+        const root = (of: string) => `(select rootpage from kept where name = '${of}')`
+        await change(
+          join(data, 'events.sqlite'),
+          `create table z (position integer primary key, stream text, revision integer);
+       insert into z select position, stream, revision from events where stream <> 'flag-default+f';
+       create unique index y on z (stream, revision); create table kept as select name, rootpage from sqlite_schema;
+       pragma writable_schema=on; update sqlite_schema set rootpage = ${root('y')} where name = 'events_stream';
+       update sqlite_schema set rootpage = ${root('events_stream')} where name = 'y';; drop table z; drop table kept`,
+        )
+        t.match(await startOn(data), /index events_stream: it does not have one entry for each event/, 'the start')
+        const checked = await rollcall(['log', 'check', '--data', data, '-o', 'json'])
+        t.match(checked, { exit: 3, out: /events_stream/ }, 'log check')
+        const copied = await rollcall(['backup', `${data}-backup`, '--data', data, '--with-keys'])
+        t.match(copied, { exit: 3, err: /events_stream/ }, 'backup')
+      },
+    )
+
+    await t.test(
       'a trigger in the read models is set aside at the start',
 
       async (t) => {

@@ -44,6 +44,13 @@ const objectFinding = (difference: Difference): Finding => {
 
 const events = (count: number) => (count === 1 ? '1 event' : `${count} events`)
 
+/** The index has another number of entries than the table has events. */
+const INCOMPLETE: Finding = {
+  check: 'guards',
+  where: `index ${INDEX}`,
+  found: `it does not have one entry for each event, so ${WITHOUT[INDEX]}`,
+}
+
 const positions = (database: Database, head: number): readonly [missing: number, Finding[]] => {
   const counted = rowsOf(database, 'select count(*) from events indexed by events_stream where position <= ?')
   const missing = head - (counted.get(head) as [number])[0]
@@ -53,14 +60,15 @@ const positions = (database: Database, head: number): readonly [missing: number,
     `select before, position from (select position, lag(position, 1, 0) over (order by position) as before from events where position <= ?)
      where position <> before + 1 limit ${MOST_FINDINGS}`,
   ).all(head) as [number, number][]
-  return [
-    missing,
-    gaps.map(([before, next]) => ({
+  const found = gaps.map(
+    ([before, next]): Finding => ({
       check: 'positions',
       where: before + 2 === next ? `position ${before + 1}` : `positions ${before + 1} to ${next - 1}`,
       found: `${events(next - before - 1)} missing`,
-    })),
-  ]
+    }),
+  )
+  const inTable = gaps.reduce((sum, [before, next]) => sum + next - before - 1, 0)
+  return [missing, gaps.length < MOST_FINDINGS && inTable !== missing ? [...found, INCOMPLETE] : found]
 }
 
 const revisions = (database: Database, head: number): readonly [missing: number, Finding[]] => {
