@@ -36,6 +36,9 @@ export type SealedRecord = {
 }
 
 const isSize = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
+const areTexts = (...values: readonly unknown[]): boolean => values.every((value) => typeof value === 'string')
+const isWitnessed = (value: WitnessedCheckpoint | null): boolean =>
+  value !== null && isSize(value.size) && areTexts(value.root, value.text, value.witness)
 
 /** Returns the sealed record in a JSON text. Throws a SyntaxError that names the store for any other text. */
 export const sealedRecordOf = (text: string, name: string): SealedRecord => {
@@ -45,8 +48,10 @@ export const sealedRecordOf = (text: string, name: string): SealedRecord => {
   } catch {
     // Reported below.
   }
-  const { ledger, origin, size, root, sealedAt, text: signed = '' } = (record ?? {}) as Partial<SealedRecord>
-  if (![ledger, origin, root, sealedAt, signed].every((value) => typeof value === 'string') || !isSize(size))
+  const { ledger, origin, size, root, sealedAt, witnessed, ...others } = (record ?? {}) as Partial<SealedRecord>
+  const { text: signed = '', mac = '', tail = '' } = others
+  const isWhole = areTexts(ledger, origin, root, sealedAt, signed, mac, tail) && isSize(size)
+  if (!isWhole || (witnessed !== undefined && !isWitnessed(witnessed)))
     throw new SyntaxError(`${name} does not hold the sealed record of a ledger`)
   return record as SealedRecord
 }

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { Stored } from '../../src/events/log.ts'
 import { base64Of } from '../../src/ledger/base64.ts'
 import { entryOf, leafOf } from '../../src/ledger/entry.ts'
-import type { SealedRecord } from '../../src/ledger/ledger-store.ts'
+import { type SealedRecord, sealedRecordOf } from '../../src/ledger/ledger-store.ts'
 import { checkpointBody } from '../../src/ledger/note/checkpoint.ts'
 import { signerOf, signNote } from '../../src/ledger/note/note.ts'
 import { newSigningKey } from '../../src/ledger/signing-keys.ts'
@@ -189,4 +189,23 @@ await t.test('only the newest kept checkpoints are read at a start', async (t) =
   t.strictSame(new Set(limits), new Set([8]))
   t.ok(reads < 10)
   await engine.close()
+})
+
+await t.test('a sealed record with a member of another type is no record', async (t) => {
+  const witnessed = { size: 3, root: 'r', text: 't', witness: 'w' }
+  const record = { ledger: 'l', origin: 'o', size: 3, root: 'r', sealedAt: 's' }
+  const whole = { ...record, text: 't', mac: 'm', tail: 'x', keep: true, witnessed }
+  for (const each of [record, whole]) t.strictSame(sealedRecordOf(JSON.stringify(each), 'x'), each)
+  for (const wrong of [
+    { text: 1 },
+    { mac: 7 },
+    { mac: null },
+    { tail: 5 },
+    { tail: ['x'] },
+    { witnessed: 'w' },
+    { witnessed: null },
+    { witnessed: { ...witnessed, size: 'x' } },
+    { witnessed: { ...witnessed, witness: undefined } },
+  ])
+    t.throws(() => sealedRecordOf(JSON.stringify({ ...whole, ...wrong }), 'x'), SyntaxError, JSON.stringify(wrong))
 })
