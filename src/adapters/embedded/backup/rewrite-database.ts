@@ -8,9 +8,18 @@ const namesIn = (database: Database, query: string, ...values: readonly string[]
   (rowsOf(database, query).all(...values) as [string][]).map(([name]) => name)
 const TABLES = "select name from sqlite_schema where type = 'table'"
 
-/** Reads the rows of a table one by one. */
-const rowsIn = (source: Database, table: string, columns: readonly string[]) =>
-  rowsOf(source, `select ${columns.join(', ')} from ${table}`).iterate() as Iterable<readonly Value[]>
+/**
+ * Reads the rows of a table one by one. The packaged driver frees a statement that nothing refers to, also while it
+ * returns rows, so the statement is in use until the end.
+ */
+function* rowsIn(source: Database, table: string, columns: readonly string[]): Generator<readonly Value[]> {
+  const statement = rowsOf(source, `select ${columns.join(', ')} from ${table}`)
+  try {
+    yield* statement.iterate() as Iterable<readonly Value[]>
+  } finally {
+    statement.setReturnArrays(true)
+  }
+}
 
 /**
  * Writes the rows of a database, which no process changes, durably into a new file with the schema of this version. The
