@@ -5,7 +5,7 @@ import { type KeptCheckpoint, type LedgerStore, type SealedCopies, type SealedRe
 import type { LogTree } from './log-tree.ts'
 import { isObstacle, newestOf, type Obstacle, obstacleFinder, orObstacle, suspended } from './obstacle.ts'
 import { provenThrough } from './proven.ts'
-import { newestSigned, type RecordMacs, sealsOf } from './signed-records.ts'
+import { COMPARED, newestSigned, type RecordMacs, sealsOf } from './signed-records.ts'
 
 /** A change of the signing key that is recorded, but not complete. */
 type KeyChange = {
@@ -133,7 +133,7 @@ export const sealing = (options: SealingOptions) => {
     if ((fault !== undefined || forged.length > 0) && (await isOutdated())) return undefined
     const different = await obstacleOf([...seals, ...signed], copies)
     const obstacle = different ?? (fault === undefined ? undefined : suspended(fault))
-    if (isSure()) for (const each of forged) onForged(each)
+    if (isSure()) for (const each of forged.slice(0, COMPARED)) onForged(each)
     // A deposed leader returns an older log for a moment.
     if (obstacle) return isSure() ? blocked(obstacle) : { checkpoint, isUnsure: true }
     const signer = await signerOf(of!)

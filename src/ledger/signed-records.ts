@@ -46,14 +46,22 @@ export const isSigned = (
   return typeof seal === 'object' && seal.size === size && seal.root === root
 }
 
-/** The newest kept checkpoints, those with a valid signature and the others. Forged rows do not hide the newest. */
+/** Maximum number of forged rows that are read before the newest signed one. */
+const MOST_FORGED = 1_000
+
+/** The newest kept checkpoints, those with a valid signature and the others. 1,000 forged rows do not hide the newest. */
 export const newestSigned = async (
   store: Pick<LedgerStore, 'checkpoints'>,
   of: Pick<LedgerOfLog, 'keys'> | undefined,
 ): Promise<{ readonly signed: readonly KeptCheckpoint[]; readonly forged: readonly KeptCheckpoint[] }> => {
-  const kept = await store.checkpoints(Number.MAX_SAFE_INTEGER, COMPARED)
-  const signed = kept.filter((each) => isSigned(each, of))
-  return { signed, forged: kept.filter((each) => !signed.includes(each)) }
+  const [signed, forged]: [KeptCheckpoint[], KeptCheckpoint[]] = [[], []]
+  let kept = await store.checkpoints(Number.MAX_SAFE_INTEGER, COMPARED)
+  while (kept.length > 0) {
+    for (const each of kept) (isSigned(each, of) ? signed : forged).push(each)
+    if (signed.length > 0 || forged.length >= MOST_FORGED) break
+    kept = await store.checkpoints(kept.at(-1)!.size, COMPARED)
+  }
+  return { signed, forged }
 }
 
 /**
