@@ -46,6 +46,8 @@ type SealingOptions = {
   /** False while this instance must not sign: it is not fresh, or doubts the log. */
   readonly isSure: () => boolean
   readonly macs: RecordMacs
+  /** True if other instances share the store. Those of an earlier version write a record without a MAC, then sign it. */
+  readonly isShared?: boolean
   /** Receives each of the newest kept checkpoints that has no valid signature. */
   readonly onForged: (checkpoint: KeptCheckpoint) => void
   /** Receives each checkpoint that this instance has signed and kept. */
@@ -114,6 +116,15 @@ export const sealing = (options: SealingOptions) => {
     return true
   }
 
+  /** Size and root of the record without a text that the last attempt found. */
+  let unsigned: string | undefined
+  /** True if another instance may be about to sign the record. */
+  const mayBeSigned = ({ stored }: SealedCopies): boolean => {
+    const before = unsigned
+    unsigned = stored && stored.text === undefined ? `${stored.size} ${stored.root}` : undefined
+    return options.isShared === true && unsigned !== undefined && unsigned !== before
+  }
+
   /** Returns undefined if another instance sealed at the same time. */
   const attempt = async (): Promise<Sealed | undefined> => {
     const of = await ledgerOf()
@@ -131,6 +142,7 @@ export const sealing = (options: SealingOptions) => {
     const { seals, fault } = sealsOf(copies, of!, macs)
     const isOutdated = async () => (await ledgerOf())?.keyPosition !== of!.keyPosition
     if ((fault !== undefined || forged.length > 0) && (await isOutdated())) return undefined
+    if (fault !== undefined && mayBeSigned(copies)) return { checkpoint, isUnsure: true }
     const different = await obstacleOf([...seals, ...signed], copies)
     const obstacle = different ?? (fault === undefined ? undefined : suspended(fault))
     if (isSure()) for (const each of forged.slice(0, COMPARED)) onForged(each)

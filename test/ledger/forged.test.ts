@@ -145,6 +145,27 @@ await t.test('no forged record is continued without the signing key', async (t) 
   )
 })
 
+await t.test('a record without a MAC is refused once another instance did not sign it', async (t) => {
+  const world = await sealedWorld()
+  const whole = world.content.sealed!
+  const { text: _, ...intended } = whole
+  world.content.sealed = intended
+  const engine = world.engine(undefined, { isShared: true })
+  await engine.begin()
+  await world.clock.advance(0)
+  t.equal(engine.state(), 'building', 'an instance of an earlier version may be about to sign it')
+  await advanceUntil(world, () => engine.state() !== 'building')
+  t.equal(engine.state(), 'suspended')
+  await engine.close()
+  const other = world.engine(undefined, { isShared: true })
+  await other.begin()
+  await world.clock.advance(0)
+  world.content.sealed = whole
+  await advanceUntil(world, () => other.state() !== 'building')
+  t.equal(other.state(), 'ok')
+  await other.close()
+})
+
 await t.test('a forged row of a kept checkpoint is not served, and delays no seal', async (t) => {
   const world = await sealedWorld()
   const { kept } = world.content
