@@ -1,8 +1,7 @@
-import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { bearer } from '../http/people.ts'
+import { erasePeople } from '../http/subjects.ts'
 import type { Started } from '../start.ts'
 import { becomesTrue, openBrowser, signIn, skip } from './browser.ts'
 import { closeByEscape, headed, settledFocus } from './focus.ts'
@@ -199,16 +198,9 @@ await t.test('sessions are found by the palette and ended by keyboard in a narro
   t.notOk(await works(service, exchanged.clientToken))
 })
 
-/** Destroys the keys of all people, so that their sealed data is lost. */
-const eraseEverybody = async ({ directory }: Started): Promise<void> => {
-  const subjects = await openDatabase(join(directory, 'data', 'subjects.sqlite'), 'erasing')
-  subjects.exec("update subjects set key = null where subject like 'person-%'")
-  subjects.close()
-}
-
 await t.test('an erased person is not shown, and each of their sessions can be ended', { skip }, async (t) => {
   const { service, ada } = await withSessions(t)
-  await service.reopen(() => eraseEverybody(service))
+  await erasePeople(service)
   const { page } = await openBrowser(t, service)
   await signIn(page, `${path}?method=METHOD_OIDC`)
   await page.getByRole('heading', { name: 'Sessions 2' }).waitFor()
