@@ -47,7 +47,7 @@ const lines = async (service: Started, level = 'ERROR') =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Line)
     // The ledger reports a log that is not the sealed one, at any time after the start.
-    .filter((line) => line['level'] === level && !String(line['msg']).startsWith('the ledger is'))
+    .filter((line) => line['level'] === level && !/^(?:the ledger is|history is damaged)/.test(String(line['msg'])))
 const evaluated = async (service: Started) =>
   (await service.request<{ enabled: boolean }>('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })).json
     .enabled
