@@ -45,11 +45,16 @@ export const problemsIn = async (file: string): Promise<readonly string[]> => {
   }
 }
 
-/** The first event that SQL compares in another way than a driver returns it, or that the index does not have. */
-const strayEvent = async (file: string, signal: AbortSignal): Promise<readonly string[]> => {
+/**
+ * Objects of a log that are not of this version, else the first event that SQL compares in another way than a driver
+ * returns it, or that the index does not have. Reads in slices, because the log is in use.
+ */
+const problemsInLog = async (file: string, signal: AbortSignal): Promise<readonly string[]> => {
   const database = await openDatabase(file, 'read')
   const pause = backgroundSlicer()
   try {
+    const objects = schemaProblems(database, schemaOf(file))
+    if (objects.length > 0) return objects
     const [head] = rowsOf(database, 'select coalesce(max(position), 0) from events').get() as [number]
     for (let after = 0; after < head; after += PAGE_ROWS) {
       const [stray] = strayEvents(database, after, Math.min(head, after + PAGE_ROWS))
@@ -72,8 +77,7 @@ export const inspection =
   ({ events, subjects, views }: Paths, onDamage: (error: Error) => void, onDamagedViews: (error: Error) => void) =>
   async (signal: AbortSignal): Promise<void> => {
     for (const file of [events, subjects, join(dirname(events), LEDGER), views]) {
-      const objects = await problemsIn(file)
-      const problems = objects.length > 0 || file !== events ? objects : await strayEvent(file, signal)
+      const problems = file === events ? await problemsInLog(file, signal) : await problemsIn(file)
       if (problems.length === 0) continue
       const report = file === views ? onDamagedViews : onDamage
       report(damaged(file, new Error(problems.join('; '))))
