@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemClock } from '../src/clock.ts'
+import { systemClock } from '../src/base/clock.ts'
 import type { EventLog, Stored } from '../src/events/log.ts'
 import { eventIndex } from '../src/history/event-index/projection.ts'
 import { indexView } from '../src/history/event-index/rows.ts'

@@ -1,4 +1,4 @@
-import { systemClock } from '../src/clock.ts'
+import { systemClock } from '../src/base/clock.ts'
 import { compileFlag } from '../src/evaluation/compile.ts'
 import { evaluator } from '../src/http/evaluation/evaluator.ts'
 import { lastEvaluations } from '../src/http/evaluation/last-evaluations.ts'

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Embedded, openEmbedded } from '../src/adapters/embedded/open.ts'
-import { systemClock } from '../src/clock.ts'
+import { systemClock } from '../src/base/clock.ts'
 import type { NewEvent } from '../src/events/log.ts'
 
 /** A store in a new directory under the working directory (a real disk, unlike many a /tmp); `done` closes and removes it. */

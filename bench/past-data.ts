@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { openStores } from '../src/app/stores/stores.ts'
-import { systemClock } from '../src/clock.ts'
+import { systemClock } from '../src/base/clock.ts'
 import { enveloper } from '../src/commands/envelope.ts'
 import { executor } from '../src/commands/execute.ts'
 import { flag } from '../src/commands/flag/flag.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createDefaultNamespace } from '../src/app/bootstrap.ts'
 import { openStores } from '../src/app/stores/stores.ts'
-import { systemClock } from '../src/clock.ts'
+import { systemClock } from '../src/base/clock.ts'
 import { enveloper } from '../src/commands/envelope.ts'
 import { executor } from '../src/commands/execute.ts'
 import { reservations } from '../src/commands/reservations.ts'

@@ -1,5 +1,5 @@
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
-import { systemClock } from '../src/clock.ts'
+import { systemClock } from '../src/base/clock.ts'
 import { settingsOn } from '../test/cluster/named-servers.ts'
 import { writers } from './log-append.ts'
 import { newStore } from './log-store.ts'

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { MongoClient } from 'mongodb'
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
-import { systemClock } from '../src/clock.ts'
+import { systemClock } from '../src/base/clock.ts'
 import { type Found, type Owner, ownMongo, ownRedis, STAND_IN_BULK } from '../test/adapters/servers.ts'
 import { settingsOn } from '../test/cluster/named-servers.ts'
 import { progress, type Row } from './measure.ts'

@@ -1,8 +1,8 @@
-import { refusals } from '../src/errors.ts'
+import { refusals } from '../src/base/errors.ts'
 
 const INTRODUCTION = `# Errors
 
-Generated from \`src/errors.ts\`; \`npm run docs\` writes it again.
+Generated from \`src/base/errors.ts\`; \`npm run docs\` writes it again.
 
 Every error has the same body: \`code\` (a gRPC status number), \`message\`, and one entry of \`details\`. The entry has the \`reason\` of this table, the
 request id in \`metadata.requestId\` and, for an error in one field, \`fieldViolations\`. Programs should use the reason; messages are for people.

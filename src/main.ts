@@ -15,7 +15,7 @@ const load: LoadServices = () => {
 
 /** Runs the command line. Imports its modules here, because an old Node.js cannot load them. */
 const main = async (): Promise<number> => {
-  const { systemClock: clock } = await import('./clock.ts')
+  const { systemClock: clock } = await import('./base/clock.ts')
   const { run } = await import('./cli/program.ts')
   const { processTerminal } = await import('./cli/terminal/terminal.ts')
   return run(process.argv.slice(2), { load, clock, terminal: processTerminal() })

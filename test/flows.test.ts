@@ -13,7 +13,7 @@ const load = async <T>(name: string) => (await import(pathToFileURL(join(build, 
 const people = await load<typeof import('./http/people.ts')>('http/people.js')
 const { lyingClient, lyingProvider } = await load<typeof import('./auth/stand-ins/liar.ts')>('auth/stand-ins/liar.js')
 const { startService } = await load<typeof import('./start.ts')>('start.js')
-const { measureSlicesBy } = await load<typeof import('../src/event-loop.ts')>('../src/event-loop.js')
+const { measureSlicesBy } = await load<typeof import('../src/base/event-loop.ts')>('../src/base/event-loop.js')
 
 // No work yields because the machine is slow, so the figures do not depend on its speed.
 measureSlicesBy(() => 0)

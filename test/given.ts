@@ -1,6 +1,6 @@
 import t from 'tap'
+import { type Reason, Refusal } from '../src/base/errors.ts'
 import { type Decider, evolve } from '../src/commands/decider.ts'
-import { type Reason, Refusal } from '../src/errors.ts'
 import type { AnyEvent } from '../src/events/define.ts'
 
 type Payloads = Readonly<Record<string, object>>

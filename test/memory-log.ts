@@ -1,4 +1,4 @@
-import { refuse } from '../src/errors.ts'
+import { refuse } from '../src/base/errors.ts'
 import type { EventLog, NewEvent, Stored } from '../src/events/log.ts'
 
 type Options = {

@@ -1,4 +1,4 @@
-import { measureSlicesBy } from '../src/event-loop.ts'
+import { measureSlicesBy } from '../src/base/event-loop.ts'
 
 /** Counts the turns of the event loop during work whose every step exceeds a slice, also if it fails. */
 export const turnsOf = async (work: () => Promise<unknown>): Promise<number> => {

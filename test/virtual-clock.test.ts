@@ -1,5 +1,5 @@
 import t from 'tap'
-import { systemClock } from '../src/clock.ts'
+import { systemClock } from '../src/base/clock.ts'
 import { virtualClock } from './virtual-clock.ts'
 
 await t.test('timers of the virtual clock fire in order, each after the effects of the one before', async (t) => {

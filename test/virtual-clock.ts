@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Clock, Timer } from '../src/clock.ts'
-import { measureSlicesBy } from '../src/event-loop.ts'
+import type { Clock, Timer } from '../src/base/clock.ts'
+import { measureSlicesBy } from '../src/base/event-loop.ts'
 
 // Work does not yield within a step of the virtual clock, even on a slow machine.
 measureSlicesBy(() => 0)

@@ -1,4 +1,4 @@
-import { unreadFor } from '../regular-file.ts'
+import { unreadFor } from '../base/regular-file.ts'
 
 /** Problem with a file that an address names; undefined if it is readable. */
 export const wrongWithFile = (path: string): string | undefined => {

@@ -1,7 +1,7 @@
+import { version } from '../base/version.ts'
 import { publicConfig } from '../config/describe.ts'
 import type { Config } from '../config/load.ts'
 import type { Service } from '../http/services/service.ts'
-import { version } from '../version.ts'
 
 /** Version and configuration without secrets, for GET /meta/info and GET /meta/config. */
 export const aboutOf = (config: Config): Service['about'] => ({

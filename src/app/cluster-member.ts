@@ -1,4 +1,4 @@
-import { type Clock, withTimeout } from '../clock.ts'
+import { type Clock, withTimeout } from '../base/clock.ts'
 import type { Execute } from '../commands/execute.ts'
 import {
   awaitsResponse,

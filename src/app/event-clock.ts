@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { EventLog, NewEvent } from '../events/log.ts'
 import type { LogTap } from '../events/tapped-log.ts'
 import type { Logger } from './telemetry/logger.ts'

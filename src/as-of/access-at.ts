@@ -1,5 +1,5 @@
 import type { Right } from '../access/rights.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '../base/errors.ts'
 import { accessEvents } from '../events/access.ts'
 import { reader } from '../events/define.ts'
 import type { EventLog } from '../events/log.ts'

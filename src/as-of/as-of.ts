@@ -1,4 +1,4 @@
-import { invalid } from '../errors.ts'
+import { invalid } from '../base/errors.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Compile, Live } from '../projections/flag-memory/flag-store.ts'

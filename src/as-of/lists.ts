@@ -1,4 +1,4 @@
-import { timeSlicer } from '../event-loop.ts'
+import { timeSlicer } from '../base/event-loop.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { Live } from '../projections/flag-memory/flag-store.ts'
 import type { Lived, LivesStore } from '../projections/flag-memory/incarnation-store.ts'

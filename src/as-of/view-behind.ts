@@ -1,4 +1,4 @@
-import { refuse } from '../errors.ts'
+import { refuse } from '../base/errors.ts'
 
 /** Timeout in ms for the views or memory to reach the position of an answer. */
 export const WAIT_MS = 2_000

@@ -1,4 +1,4 @@
-import type { Reason } from '../errors.ts'
+import type { Reason } from '../base/errors.ts'
 import { personCauses } from './person-causes.ts'
 
 /** Causes by reason: the sentence of the log with placeholders in braces, and the operator's next step. */

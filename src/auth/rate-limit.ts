@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { widerNetworks } from './wider-networks.ts'
 
 const MINUTE = 60_000

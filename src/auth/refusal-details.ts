@@ -1,4 +1,4 @@
-import { type Reason, Refusal, whyOf } from '../errors.ts'
+import { type Reason, Refusal, whyOf } from '../base/errors.ts'
 import { type LoginCause, loginCauses } from './login-causes.ts'
 
 /** Values for the placeholders in a cause's sentence. */

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { fail } from '../base/failure.ts'
 import { parseDuration } from '../config/duration.ts'
-import { fail } from '../failure.ts'
 import { type Client, client, DEFAULT_ADDRESS } from './client/client.ts'
 import { findToken } from './client/credential.ts'
 import { momentOf } from './moment.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import { EXIT } from '../base/failure.ts'
 import { loadConfig } from '../config/load.ts'
-import { EXIT } from '../failure.ts'
 import { type FileOptions, fileOf, reasonOf, withConfig } from './options.ts'
 import type { CommandServices } from './services.ts'
 import { serviceSignals } from './signals.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { version } from '../version.ts'
+import { version } from '../base/version.ts'
 import { withField, withOutput } from './options.ts'
 import type { CommandServices } from './services.ts'
 import { type OutputOptions, printOne } from './terminal/output.ts'

@@ -3,8 +3,8 @@ import { createWriteStream, statSync } from 'node:fs'
 import { appendFile, open, realpath, rename, rm } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fail } from '../failure.ts'
-import { insistOnFiles, noFileAt, whyUnread } from '../regular-file.ts'
+import { fail } from '../base/failure.ts'
+import { insistOnFiles, noFileAt, whyUnread } from '../base/regular-file.ts'
 
 /** Streams of the process by their names. Such a name can lead to a regular file, which belongs to the shell. */
 const STREAMS = /^\/(?:dev\/(?:std(?:out|err)|fd\/)|proc\/self\/fd\/)/

@@ -1,5 +1,5 @@
-import { Refusal, refuse } from '../errors.ts'
-import { timeSlicer } from '../event-loop.ts'
+import { Refusal, refuse } from '../base/errors.ts'
+import { timeSlicer } from '../base/event-loop.ts'
 import { type AnyEvent, type DataOf, inFormat, type Shapes, type Written } from '../events/define.ts'
 import type { Actor } from '../events/meta.ts'
 import type { Context, enveloper } from './envelope.ts'

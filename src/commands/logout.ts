@@ -1,4 +1,4 @@
-import { refuse } from '../errors.ts'
+import { refuse } from '../base/errors.ts'
 import { type DataOf, reader } from '../events/define.ts'
 import { type LogoutEvent, logoutEvents } from '../events/login.ts'
 import type { Decider } from './decider.ts'

@@ -1,4 +1,4 @@
-import { refuse } from '../errors.ts'
+import { refuse } from '../base/errors.ts'
 import { changed, changes } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type NamespaceEvent, namespaceEvents } from '../events/namespace.ts'

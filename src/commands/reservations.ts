@@ -1,4 +1,4 @@
-import { refuse } from '../errors.ts'
+import { refuse } from '../base/errors.ts'
 import type { Stored } from '../events/log.ts'
 import type { Context } from './envelope.ts'
 import type { Execute, FoldOf } from './execute.ts'

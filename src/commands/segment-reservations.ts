@@ -1,4 +1,4 @@
-import { isRefusal, Refusal } from '../errors.ts'
+import { isRefusal, Refusal } from '../base/errors.ts'
 import type { FlagEvent } from '../events/flag.ts'
 import type { Stored } from '../events/log.ts'
 import type { Outcome } from './earlier.ts'

@@ -1,4 +1,4 @@
-import { inPlace, invalid } from '../errors.ts'
+import { inPlace, invalid } from '../base/errors.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { Decided } from './decider.ts'
 import { bytesOf, MOST_BYTES } from './size.ts'

@@ -1,4 +1,4 @@
-import { refuse } from '../errors.ts'
+import { refuse } from '../base/errors.ts'
 import type { AnyEvent } from '../events/define.ts'
 import { type Decided, type Decider, evolve } from './decider.ts'
 

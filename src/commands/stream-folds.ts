@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { timeSlicer } from '../event-loop.ts'
+import { timeSlicer } from '../base/event-loop.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { missingBefore, readEvent, type Unreadable, unreadable, unreadableBy } from '../events/unreadable.ts'

@@ -1,4 +1,4 @@
-import { invalid, refuse } from '../errors.ts'
+import { invalid, refuse } from '../base/errors.ts'
 import { type DataOf, reader } from '../events/define.ts'
 import { canonical } from '../events/json/canonical.ts'
 import { type TokenEvent, tokenEvents } from '../events/token.ts'

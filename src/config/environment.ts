@@ -1,4 +1,4 @@
-import { bytesNow, whyUnread } from '../regular-file.ts'
+import { bytesNow, whyUnread } from '../base/regular-file.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { orderedJson } from './file.ts'
 import type { Problem } from './problem.ts'

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { basename } from 'node:path'
-import { bytesNow, whyUnread } from '../regular-file.ts'
+import { bytesNow, whyUnread } from '../base/regular-file.ts'
 import type { Problem } from './problem.ts'
 
 /** A configuration file: its values, with maps as Map, and the locations of its keys. */

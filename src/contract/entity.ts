@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { invalid } from '../errors.ts'
-import { exactText } from '../exact-json.ts'
+import { invalid } from '../base/errors.ts'
+import { exactText } from '../base/exact-json.ts'
 import type { Field } from './readers/field.ts'
 import { absent, text } from './readers/fields.ts'
 import { fitsBytes, objectOf, type Raw } from './readers/value.ts'

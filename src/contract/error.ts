@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import { type Reason, refusals } from '../errors.ts'
+import { type Reason, refusals } from '../base/errors.ts'
 import { named, type Shown, Text, TextMap } from './answer.ts'
 
 const structOf = <S extends TSchema>(value: S) =>

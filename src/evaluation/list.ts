@@ -1,4 +1,4 @@
-import { parseExactly } from '../exact-json.ts'
+import { parseExactly } from '../base/exact-json.ts'
 import { exact } from './number.ts'
 
 const parse = (text: string): unknown => {

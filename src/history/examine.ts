@@ -1,4 +1,4 @@
-import { timeSlicer } from '../event-loop.ts'
+import { timeSlicer } from '../base/event-loop.ts'
 import type { Bitmap } from './event-index/bitmap.ts'
 import { partsOf, type Sources, stepsOfPart } from './event-index/steps.ts'
 import type { IndexedEvent } from './facts.ts'

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
+import { version } from '../base/version.ts'
 import { summaryOf } from '../events/summary.ts'
-import { version } from '../version.ts'
 import { type IndexedEvent, recordedOf } from './facts.ts'
 import type { OpenedFields } from './opened-fields.ts'
 import { QUIET_EVENTS } from './quiet-events.ts'

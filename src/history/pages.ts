@@ -1,4 +1,4 @@
-import { backgroundSlicer, timeSlicer } from '../event-loop.ts'
+import { backgroundSlicer, timeSlicer } from '../base/event-loop.ts'
 import { countBits } from './event-index/bitmap.ts'
 import { type Sources, type Step, stepsThrough } from './event-index/steps.ts'
 import { examine } from './examine.ts'

@@ -1,4 +1,4 @@
-import { timeSlicer } from '../event-loop.ts'
+import { timeSlicer } from '../base/event-loop.ts'
 import type { EventLog } from '../events/log.ts'
 import { MARK_EVERY, type Mark, markKey, markSeals, markView, settled } from '../projections/history/log-marks.ts'
 import type { Sealed } from '../projections/history/log-projection.ts'

@@ -1,4 +1,4 @@
-import { invalid } from '../errors.ts'
+import { invalid } from '../base/errors.ts'
 import type { Sources } from './event-index/steps.ts'
 import type { IndexedEvent } from './facts.ts'
 import type { EventFilter, FilterValues } from './filter.ts'

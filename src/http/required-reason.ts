@@ -1,6 +1,6 @@
 import { EVERYWHERE } from '../access/grants.ts'
+import { refuse } from '../base/errors.ts'
 import type { NewToken } from '../contract/token.ts'
-import { refuse } from '../errors.ts'
 import type { Exchange } from './route/pipeline.ts'
 import type { Guarded } from './route/statements.ts'
 

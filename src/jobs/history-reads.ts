@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Context } from '../commands/envelope.ts'
 import type { Execute } from '../commands/execute.ts'
 import { type HistoryReadCommands, historyReads } from '../commands/history-reads.ts'

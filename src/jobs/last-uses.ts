@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts'
-import { isRefusal } from '../errors.ts'
-import { timeSlicer } from '../event-loop.ts'
+import type { Clock } from '../base/clock.ts'
+import { isRefusal } from '../base/errors.ts'
+import { timeSlicer } from '../base/event-loop.ts'
 import type { Views } from '../projections/views.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import { isRefusal } from '../errors.ts'
+import type { Clock } from '../base/clock.ts'
+import { isRefusal } from '../base/errors.ts'
 import { METHODS } from '../events/token.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Query, Views } from '../projections/views.ts'

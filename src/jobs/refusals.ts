@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Execute } from '../commands/execute.ts'
 import { type RefusalCommands, refusal } from '../commands/refusal.ts'
 import { NETWORKS, type Refused, refusalSampler, subjectOf, tally } from './refusal-sampling.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { LedgerStore, ScrubResult } from './ledger-store.ts'
 import { removeSuperseded } from './retention.ts'
 

@@ -1,5 +1,5 @@
-import { type Clock, withTimeout } from '../clock.ts'
-import { sharedCalls } from '../concurrency.ts'
+import { type Clock, withTimeout } from '../base/clock.ts'
+import { sharedCalls } from '../base/concurrency.ts'
 import type { EventLog } from '../events/log.ts'
 import { housekeeping, untilDone } from './housekeeping.ts'
 import { type KeptCheckpoint, type LedgerStore, type ScrubResult } from './ledger-store.ts'

@@ -1,4 +1,4 @@
-import { backgroundSlicer } from '../event-loop.ts'
+import { backgroundSlicer } from '../base/event-loop.ts'
 import type { Stored } from '../events/log.ts'
 import { base64Of } from './base64.ts'
 import { entryOf, leafOf } from './entry.ts'

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { sharedCalls } from '../concurrency.ts'
+import { sharedCalls } from '../base/concurrency.ts'
 import type { Stored } from '../events/log.ts'
 import { type FullTile, type GrowingTree, growingTree } from './growing-tree.ts'
 import { HASH_BYTES, type Hash } from './hashes.ts'

@@ -1,4 +1,4 @@
-import { messageOf, Refusal } from '../errors.ts'
+import { messageOf, Refusal } from '../base/errors.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
 import {
   type LedgerStore,

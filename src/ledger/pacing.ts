@@ -1,5 +1,5 @@
-import { type Clock, withTimeout } from '../clock.ts'
-import { sharedCalls } from '../concurrency.ts'
+import { type Clock, withTimeout } from '../base/clock.ts'
+import { sharedCalls } from '../base/concurrency.ts'
 import type { KeptCheckpoint } from './ledger-store.ts'
 import type { LogTree } from './log-tree.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import type { LedgerStore, ScrubResult, SealedRecord } from './ledger-store.ts'
 import { compareWithKept, type KeptHashes, keptInStore, type LogDifference, notExtending } from './log-comparison.ts'

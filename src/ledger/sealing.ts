@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { base64Of } from './base64.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
 import { type KeptCheckpoint, type LedgerStore, type SealedCopies, type SealedRecord } from './ledger-store.ts'

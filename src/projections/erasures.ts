@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { isRefusal } from '../errors.ts'
+import { isRefusal } from '../base/errors.ts'
 import { reader } from '../events/define.ts'
 import { destroyed, type ErasureEvent, type ErasureProgress, erasureEvents, requested } from '../events/erasure.ts'
 import { type KeysEvent, keysEvents } from '../events/keys.ts'

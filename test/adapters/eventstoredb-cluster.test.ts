@@ -220,7 +220,7 @@ const used = `
 void t.test('a closed event log keeps no process alive, even if its cluster hangs or is gone', async (t) => {
   const { nodes, url } = await threeNodes(t)
   const adapter = new URL('../../src/adapters/eventstoredb/open.js', import.meta.url).href
-  const time = new URL('../../src/clock.js', import.meta.url).href
+  const time = new URL('../../src/base/clock.js', import.meta.url).href
   const check = async (how: string) => {
     const { stdout } = await promisify(execFile)(process.execPath, [
       '--input-type=module',

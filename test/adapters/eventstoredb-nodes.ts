@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
-import { type Clock, systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import type { Cluster } from '../stand-ins/eventstoredb/cluster.ts'
 import { type Faults, type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { settingsOn } from '../cluster/named-servers.ts'
 import { logContract } from '../contracts/log.ts'
 import { startEventStore } from '../stand-ins/eventstoredb/server.ts'

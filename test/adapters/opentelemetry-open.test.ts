@@ -3,8 +3,8 @@ import t, { type Test } from 'tap'
 import { openTracer } from '../../src/adapters/opentelemetry/open.ts'
 import { spansOf } from '../../src/adapters/opentelemetry/spans.ts'
 import { tracerOf } from '../../src/app/telemetry/tracing.ts'
+import { inChild, inSpan, type Span, type Tracer } from '../../src/base/tracing.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { inChild, inSpan, type Span, type Tracer } from '../../src/tracing.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 /** Sets standard variables until the end of a test. */

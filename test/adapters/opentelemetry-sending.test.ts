@@ -1,7 +1,7 @@
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import t from 'tap'
 import { QUEUE, sending } from '../../src/adapters/opentelemetry/sending.ts'
-import { parentIn } from '../../src/tracing.ts'
+import { parentIn } from '../../src/base/tracing.ts'
 
 type Done = Parameters<SpanExporter['export']>[1]
 const span = {} as ReadableSpan

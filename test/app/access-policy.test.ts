@@ -3,10 +3,10 @@ import { BUILT_IN } from '../../src/access/roles.ts'
 import type { AccessPolicy } from '../../src/access/rules.ts'
 import { configuredAccess, toldAccess } from '../../src/app/access-policy.ts'
 import { pseudonyms } from '../../src/auth/pseudonyms.ts'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { isRefusal, Refusal } from '../../src/base/errors.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
-import { isRefusal, Refusal } from '../../src/errors.ts'
 import { memoryLog } from '../memory-log.ts'
 
 const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { outageLog } from '../../src/app/telemetry/outage-log.ts'
-import { Refusal } from '../../src/errors.ts'
+import { Refusal } from '../../src/base/errors.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 type Line = readonly [level: string, record: Readonly<Record<string, unknown>>, message: string]

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { scrubJob } from '../../src/app/ledger/scrub-job.ts'
-import { Refusal } from '../../src/errors.ts'
+import { Refusal } from '../../src/base/errors.ts'
 import type { Job } from '../../src/jobs/queue.ts'
 import type { LedgerState } from '../../src/ledger/ledger-keeper.ts'
 import { virtualClock } from '../virtual-clock.ts'

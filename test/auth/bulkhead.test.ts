@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import t from 'tap'
 import { bulkhead } from '../../src/auth/bulkhead.ts'
-import { Refusal } from '../../src/errors.ts'
+import { Refusal } from '../../src/base/errors.ts'
 
 /** Tasks that end on demand. `begun` lists the started tasks in order. */
 const rig = (limits: { readonly running: number; readonly waiting: number }) => {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { type CodehostSettings, codehost } from '../../src/auth/codehost/codehost.ts'
 import { freshSecrets } from '../../src/auth/identity.ts'
-import type { Reason } from '../../src/errors.ts'
+import type { Reason } from '../../src/base/errors.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'

@@ -1,6 +1,6 @@
 import { generate } from 'selfsigned'
 import t, { type Test } from 'tap'
-import { whyOf } from '../../src/errors.ts'
+import { whyOf } from '../../src/base/errors.ts'
 import { fails, login, together } from './at-provider.ts'
 import type { Lies } from './stand-ins/liar.ts'
 import { type Answer, deadUrl, json, listen, silence, unusable } from './stand-ins/listen.ts'

@@ -1,7 +1,7 @@
 import { type CryptoKey, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import t from 'tap'
 import { freshSecrets } from '../../src/auth/identity.ts'
-import { type Reason, whyOf } from '../../src/errors.ts'
+import { type Reason, whyOf } from '../../src/base/errors.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'

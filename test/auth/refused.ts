@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import type { Test } from 'tap'
-import { type Reason, Refusal, refusals } from '../../src/errors.ts'
+import { type Reason, Refusal, refusals } from '../../src/base/errors.ts'
 
 /** Asserts that the work is refused with this reason and message, and that the refusal contains none of the secrets. */
 export const refused = async (

@@ -46,7 +46,7 @@ await t.test('a process that outlives a run is killed, fails the run, and no fol
   mkdirSync(dist, { recursive: true })
   cpSync(import.meta.dirname, join(dist, 'ci'), { recursive: true, filter: (file) => !file.endsWith('.test.js') })
   cpSync(resolve(import.meta.dirname, '../wait.js'), join(dist, 'wait.js'))
-  const loop = 'dist/src/event-loop.js'
+  const loop = 'dist/src/base/event-loop.js'
   cpSync(join(root, loop), join(project, loop))
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }')

@@ -127,7 +127,7 @@ await t.test('a resource that outlives its test file is released when the proces
 })
 
 await t.test('a clock of slices that a test file replaced is not the clock of the next file', async (t) => {
-  const slices = `import { measureSlicesBy, timeSlicer } from '${import.meta.resolve('../../src/event-loop.js')}'`
+  const slices = `import { measureSlicesBy, timeSlicer } from '${import.meta.resolve('../../src/base/event-loop.js')}'`
   const replacing = `${slices}
   let now = 0
   measureSlicesBy(() => (now += 1_000))

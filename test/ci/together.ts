@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import root from 'tap'
-import { measureSlicesBy } from '../../src/event-loop.ts'
+import { measureSlicesBy } from '../../src/base/event-loop.ts'
 import { eventually } from '../wait.ts'
 import { endLasting, keepForFiles, lastingHandles } from './lasting.ts'
 

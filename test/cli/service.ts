@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { Readable, Writable } from 'node:stream'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { run } from '../../src/cli/program.ts'
 import type { LoadServices } from '../../src/cli/services.ts'
 import { terminalOf } from '../../src/cli/terminal/terminal.ts'
-import { type Clock, systemClock } from '../../src/clock.ts'
 
 export type Seen = {
   readonly method: string

@@ -12,8 +12,8 @@ import {
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import t from 'tap'
+import { EXIT } from '../../src/base/failure.ts'
 import { writeWhole } from '../../src/cli/whole-file.ts'
-import { EXIT } from '../../src/failure.ts'
 
 await t.test('a replaced file keeps its mode and its symbolic link, and no other file remains', async (t) => {
   const folder = t.testdir()

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { MongoClient } from 'mongodb'
 import { type EventStore, openEventStore } from '../../src/adapters/eventstoredb/open.ts'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { catalog } from '../../src/events/catalog.ts'
 import type { Owner } from '../adapters/servers.ts'
 

@@ -1,5 +1,5 @@
 import root, { type Test } from 'tap'
-import { isFailure } from '../../src/failure.ts'
+import { isFailure } from '../../src/base/failure.ts'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { lacking, type ServerName } from './named-servers.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { destroyAgain, subjectEraser } from '../../src/commands/erase-subject.ts'
 import { executor } from '../../src/commands/execute.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
+import { Refusal } from '../../src/base/errors.ts'
 import { login } from '../../src/commands/login.ts'
 import { foldAfter, unwritten } from '../../src/commands/stream-folds.ts'
-import { Refusal } from '../../src/errors.ts'
 import type { LoginEvent } from '../../src/events/login.ts'
 import { given } from '../given.ts'
 import { memoryLog } from '../memory-log.ts'

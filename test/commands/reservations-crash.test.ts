@@ -1,6 +1,6 @@
 import t from 'tap'
+import { isRefusal, refuse } from '../../src/base/errors.ts'
 import type { Reservations } from '../../src/commands/reservations.ts'
-import { isRefusal, refuse } from '../../src/errors.ts'
 import type { EventLog } from '../../src/events/log.ts'
 import { memoryLog } from '../memory-log.ts'
 import { ofFlag, ofSegment } from '../samples.ts'

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { Refusal } from '../../src/base/errors.ts'
 import type { Execute } from '../../src/commands/execute.ts'
 import { namespace } from '../../src/commands/namespace.ts'
 import type { Reservations } from '../../src/commands/reservations.ts'
-import { Refusal } from '../../src/errors.ts'
 import { namespaceCreated, ofFlag, ofSegment } from '../samples.ts'
 import {
   begin,

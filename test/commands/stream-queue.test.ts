@@ -1,6 +1,6 @@
 import t from 'tap'
+import { Refusal, refuse } from '../../src/base/errors.ts'
 import { streamQueue } from '../../src/commands/execute.ts'
-import { Refusal, refuse } from '../../src/errors.ts'
 
 const held = () => {
   let free = () => {}

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '../../src/base/clock.ts'
 import type { Lease } from '../../src/projections/engine/lease.ts'
 import { virtualClock } from '../virtual-clock.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import { isRefusal, type Reason, Refusal } from '../../src/errors.ts'
+import { isRefusal, type Reason, Refusal } from '../../src/base/errors.ts'
 import type { EventLog, Expected, NewEvent, Stored } from '../../src/events/log.ts'
 import { eventually } from '../wait.ts'
 

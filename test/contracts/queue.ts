@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '../../src/base/clock.ts'
 import type { Progress, Queue, Run } from '../../src/jobs/queue.ts'
 import { noted } from '../noted.ts'
 import { eventually } from '../wait.ts'

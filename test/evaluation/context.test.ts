@@ -1,6 +1,6 @@
 import t from 'tap'
+import { exactText, parseExactly } from '../../src/base/exact-json.ts'
 import { contextOf, contextText } from '../../src/contract/entity.ts'
-import { exactText, parseExactly } from '../../src/exact-json.ts'
 
 await t.test('members of a JSON context are converted to text', async (t) => {
   const texts: Readonly<Record<string, string>> = {

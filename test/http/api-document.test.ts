@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
+import { refusals } from '../../src/base/errors.ts'
 import { leaves } from '../../src/config/setting.ts'
 import { settings } from '../../src/config/settings.ts'
-import { refusals } from '../../src/errors.ts'
 import { everyWay, open } from './people.ts'
 
 const root = resolve(import.meta.dirname, '../../..')

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { byteBudget } from '../../src/byte-budget.ts'
+import { byteBudget } from '../../src/base/byte-budget.ts'
 import type { Step } from '../../src/http/route/pipeline.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openStores } from '../../src/app/stores/stores.ts'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Stored } from '../../src/events/log.ts'
 import type { Meta } from '../../src/events/meta.ts'

@@ -1,6 +1,6 @@
 import { request as send } from 'node:http'
 import t from 'tap'
-import { measureSlicesBy } from '../../src/event-loop.ts'
+import { measureSlicesBy } from '../../src/base/event-loop.ts'
 import { startService } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { maker } from './flags.ts'

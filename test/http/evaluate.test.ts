@@ -1,6 +1,6 @@
 import t from 'tap'
+import { exactText } from '../../src/base/exact-json.ts'
 import { booleanBucket } from '../../src/evaluation/bucket.ts'
-import { exactText } from '../../src/exact-json.ts'
 import { onCluster } from '../cluster/own.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'

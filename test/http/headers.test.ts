@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import t from 'tap'
+import { Refusal } from '../../src/base/errors.ts'
 import { atOf } from '../../src/contract/readers/moment.ts'
-import { Refusal } from '../../src/errors.ts'
 import { afterPosition, eventReason, idempotencyKey, ifMatch, preconditions } from '../../src/http/preconditions.ts'
 import { addressKey } from '../../src/http/wire/client-address.ts'
 import { tagged } from '../../src/http/wire/headers.ts'

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { type Reason, Refusal, refuse } from '../../src/errors.ts'
+import { type Reason, Refusal, refuse } from '../../src/base/errors.ts'
 import { idempotency } from '../../src/http/idempotency.ts'
 import { portOf } from '../adapters/embedded/store.ts'
 import { virtualClock } from '../virtual-clock.ts'

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
+import { Refusal } from '../../src/base/errors.ts'
 import type { Field } from '../../src/contract/readers/field.ts'
 import {
   anyObject,
@@ -16,7 +17,6 @@ import {
 import { type Fields, input, member, query, queryIn } from '../../src/contract/readers/input.ts'
 import { texts } from '../../src/contract/readers/texts.ts'
 import { type Raw, settle } from '../../src/contract/readers/value.ts'
-import { Refusal } from '../../src/errors.ts'
 import { excessOf } from '../../src/http/wire/body.ts'
 import { said } from './said.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { refuse } from '../../src/errors.ts'
+import { refuse } from '../../src/base/errors.ts'
 import { lastChanges } from '../../src/http/present/last-change.ts'
 
 const change = {

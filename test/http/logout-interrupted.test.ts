@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { Refusal } from '../../src/errors.ts'
+import { Refusal } from '../../src/base/errors.ts'
 import type { EventLog } from '../../src/events/log.ts'
 import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
 import { virtualClock } from '../virtual-clock.ts'

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { measureSlicesBy } from '../../src/event-loop.ts'
+import { measureSlicesBy } from '../../src/base/event-loop.ts'
 import { addGauges } from '../../src/http/operations/gauges.ts'
 import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
 import { bytesOf, sharedPage } from '../../src/http/operations/metrics-page.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Refusal, refuse } from '../../src/errors.ts'
+import { Refusal, refuse } from '../../src/base/errors.ts'
 import { reachAuthorizedNow } from '../../src/http/auth/reach-now.ts'
 
 type Service = Parameters<typeof reachAuthorizedNow>[0]

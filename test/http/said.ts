@@ -1,4 +1,4 @@
-import { Refusal } from '../../src/errors.ts'
+import { Refusal } from '../../src/base/errors.ts'
 
 /** Returns the value of a reader, or `reason: message`. */
 export const said = (read: () => unknown): unknown => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Refusal } from '../../src/errors.ts'
+import { Refusal } from '../../src/base/errors.ts'
 import { tokenHolders } from '../../src/http/auth/token-holders.ts'
 import type { TokenDoc } from '../../src/projections/tokens.ts'
 import type { Views } from '../../src/projections/views.ts'

@@ -1,5 +1,5 @@
 // Service with slices of one step each. It reports to its parent in how many turns of its event loop a step was made.
-import { measureSlicesBy } from '../../src/event-loop.ts'
+import { measureSlicesBy } from '../../src/base/event-loop.ts'
 import { tellParent } from './watching.ts'
 
 /** Time in ms, longer than any slice. */

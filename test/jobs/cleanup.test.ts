@@ -1,6 +1,6 @@
 import t from 'tap'
+import { refuse } from '../../src/base/errors.ts'
 import type { Execute } from '../../src/commands/execute.ts'
-import { refuse } from '../../src/errors.ts'
 import { cleanup } from '../../src/jobs/cleanup.ts'
 import type { Progress } from '../../src/jobs/queue.ts'
 import type { Query, Row, Views } from '../../src/projections/views.ts'

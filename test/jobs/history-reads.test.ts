@@ -1,7 +1,7 @@
 import t from 'tap'
+import { Refusal } from '../../src/base/errors.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
-import { Refusal } from '../../src/errors.ts'
 import type { EventLog } from '../../src/events/log.ts'
 import type { Actor } from '../../src/events/meta.ts'
 import { historyReadRecorder } from '../../src/jobs/history-reads.ts'

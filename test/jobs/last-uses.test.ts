@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Refusal } from '../../src/errors.ts'
+import { Refusal } from '../../src/base/errors.ts'
 import { lastUses } from '../../src/jobs/last-uses.ts'
 import type { Views } from '../../src/projections/views.ts'
 import { virtualClock } from '../virtual-clock.ts'

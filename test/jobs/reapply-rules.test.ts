@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Refusal } from '../../src/errors.ts'
+import { Refusal } from '../../src/base/errors.ts'
 import { reapplyRulesSweep } from '../../src/jobs/reapply-rules.ts'
 import type { Query, Views } from '../../src/projections/views.ts'
 import { noted } from '../noted.ts'

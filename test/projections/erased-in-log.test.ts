@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { Refusal, refuse } from '../../src/errors.ts'
+import { Refusal, refuse } from '../../src/base/errors.ts'
 import { erasedInLog, erasureStore, erasures } from '../../src/projections/erasures.ts'
 import { project } from '../../src/projections/projection.ts'
 import { memoryStore } from '../memory-log.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Refusal } from '../../src/errors.ts'
+import { Refusal } from '../../src/base/errors.ts'
 import { foldRow } from '../../src/projections/engine/fold-rows.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Refusal } from '../../src/errors.ts'
+import { Refusal } from '../../src/base/errors.ts'
 import type { AnyEvent } from '../../src/events/define.ts'
 import type { Stored } from '../../src/events/log.ts'
 import type { TokenEvent } from '../../src/events/token.ts'

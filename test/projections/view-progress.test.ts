@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '../../src/base/clock.ts'
 import { viewProgress } from '../../src/projections/engine/view-progress.ts'
 import { memoryViews } from '../memory-views.ts'
 import { noted } from '../noted.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
-import { type Clock, systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { freePort } from '../free-port.ts'
 
 /**

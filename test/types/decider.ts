@@ -1,7 +1,8 @@
 // Compiling this file is the test: each promise that the types make is broken once, and the compiler must say so.
+
+import { refuse } from '../../src/base/errors.ts'
 import type { Decider } from '../../src/commands/decider.ts'
 import { type Token, type TokenCommands, token } from '../../src/commands/token.ts'
-import { refuse } from '../../src/errors.ts'
 import type { TokenEvent } from '../../src/events/token.ts'
 import type { Projection } from '../../src/projections/projection.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { maker } from '../http/flags.ts'
 import type { Started } from '../start.ts'
 import { eventually } from '../wait.ts'

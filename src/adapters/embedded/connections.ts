@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { isTakenAway, type OnLargeLog, watchFiles } from './files/taken-away.ts'
 import type { Channel } from './writer/channel.ts'
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { refuse } from '../../errors.ts'
+import { refuse } from '../../base/errors.ts'
 import type { EventLog, NewEvent, Stored } from '../../events/log.ts'
 import { type Database, damage, isBroken, isDamage, isPage, PAGE_ROWS, pageOf, rowsOf, whileOpen } from './sqlite.ts'
 import type { Channel } from './writer/channel.ts'

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../../clock.ts'
-import { messageOf, refuse } from '../../errors.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
+import { messageOf, refuse } from '../../base/errors.ts'
 import type { Job, Progress, Queue, Run } from '../../jobs/queue.ts'
 import { type Database, rowsOf } from './sqlite.ts'
 import type { Channel } from './writer/channel.ts'

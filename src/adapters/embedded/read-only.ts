@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { EventLog, ReadParts } from '../../events/log.ts'
 import type { FindLeast, Views } from '../../projections/views.ts'
 import { closed } from './files/standing.ts'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { Refusal, refuse } from '../../errors.ts'
-import { insistOnFiles, NO_FILE } from '../../regular-file.ts'
+import { Refusal, refuse } from '../../base/errors.ts'
+import { insistOnFiles, NO_FILE } from '../../base/regular-file.ts'
 import { closeToOthers, privateFile } from './files/private-file.ts'
 import { readOnlyAddress } from './files/read-only-address.ts'
 import { builtInSqlite } from './sqlite-built-in.ts'

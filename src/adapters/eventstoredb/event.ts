@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { gunzipSync, gzip } from 'node:zlib'
 import type { EventData, ResolvedEvent } from '@eventstore/db-client'
-import { refuse } from '../../errors.ts'
+import { refuse } from '../../base/errors.ts'
 import type { NewEvent, Stored } from '../../events/log.ts'
 
 const pack = promisify(gzip)

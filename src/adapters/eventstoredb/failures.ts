@@ -1,4 +1,4 @@
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 
 type Failure = { readonly type?: unknown; readonly code?: unknown; readonly message?: string }
 const failureOf = (error: unknown): Failure => (error instanceof Error ? error : {})

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Stored } from '../../events/log.ts'
 import type { Driver } from './client.ts'
 import { type Connection, pause } from './connection.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import { refuse } from '../../errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { refuse } from '../../base/errors.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { addressOf } from './address.ts'
 import { appender } from './append.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { type Connection, patiently } from './connection.ts'
 import { isEnveloped, type Recorded } from './event.ts'
 import { PAGE, readBackwards, readForwards } from './find.ts'

@@ -1,5 +1,5 @@
 import type { ResolvedEvent, StreamingRead } from '@eventstore/db-client'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { expired } from './failures.ts'
 
 export type Read = StreamingRead<ResolvedEvent>

@@ -1,5 +1,5 @@
 import type { AllStreamResolvedEvent, AllStreamSubscription } from '@eventstore/db-client'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Stored } from '../../events/log.ts'
 import { decode, type Recorded } from './event.ts'
 import { pageLength, type Reader } from './read.ts'

@@ -1,7 +1,7 @@
 import { MongoBulkWriteError, MongoInvalidArgumentError, MongoServerError } from 'mongodb'
-import { type Clock, withTimeout } from '../../clock.ts'
-import { semaphore } from '../../concurrency.ts'
-import { Refusal, refuse } from '../../errors.ts'
+import { type Clock, withTimeout } from '../../base/clock.ts'
+import { semaphore } from '../../base/concurrency.ts'
+import { Refusal, refuse } from '../../base/errors.ts'
 
 /**
  * Timeouts in ms of a read, of all reads of one answer, of a write, of a read and a write of many documents, and of the

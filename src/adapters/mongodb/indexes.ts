@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Db, Document } from 'mongodb'
 import { MongoServerError } from 'mongodb'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Index, View } from '../../projections/views.ts'
 import type { Calls } from './calls.ts'
 

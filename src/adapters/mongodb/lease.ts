@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Db } from 'mongodb'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Lease } from '../../projections/engine/lease.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 

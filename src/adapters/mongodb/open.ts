@@ -1,5 +1,5 @@
 import { MongoClient } from 'mongodb'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Binding } from '../../events/binding.ts'
 import type { Keys } from '../../events/personal.ts'
 import type { LedgerStore } from '../../ledger/ledger-store.ts'

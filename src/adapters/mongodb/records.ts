@@ -1,5 +1,5 @@
 import type { Collection, Db } from 'mongodb'
-import type { Clock, Timer } from '../../clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { RecordOf, Views } from '../../projections/views.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 import type { indexMaker } from './indexes.ts'

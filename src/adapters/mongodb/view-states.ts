@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Checkpoint, View } from '../../projections/views.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 

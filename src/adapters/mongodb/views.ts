@@ -1,6 +1,6 @@
 import type { Collection, Filter } from 'mongodb'
-import type { Clock } from '../../clock.ts'
-import { isRefusal } from '../../errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { isRefusal } from '../../base/errors.ts'
 import type { Row, Scalar, Totals, View, ViewPart, Views } from '../../projections/views.ts'
 import type { Calls } from './calls.ts'
 import type { mongoPlaces } from './collections.ts'

@@ -1,5 +1,5 @@
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import type { SpanCounts } from '../../tracing.ts'
+import type { SpanCounts } from '../../base/tracing.ts'
 
 /** Maximum number of finished spans that wait to be sent. */
 export const QUEUE = 2_048

@@ -10,7 +10,7 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api'
-import { parentIn, type Span, type TraceHeaders, type Tracer } from '../../tracing.ts'
+import { parentIn, type Span, type TraceHeaders, type Tracer } from '../../base/tracing.ts'
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const
 

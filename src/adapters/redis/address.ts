@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import { bytesNow } from '../../regular-file.ts'
+import { bytesNow } from '../../base/regular-file.ts'
 import { wrongWithFile } from '../named-file.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
-import { type Clock, withTimeout } from '../../clock.ts'
+import { type Clock, withTimeout } from '../../base/clock.ts'
 import { type Address, addressOf, type RedisPlace } from './address.ts'
 
 export type Client = Redis | Cluster

@@ -1,6 +1,6 @@
 import { Queue, type Job as Turn, UnrecoverableError, Worker } from 'bullmq'
-import type { Clock } from '../../clock.ts'
-import { messageOf } from '../../errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
 import type { Job, Progress } from '../../jobs/queue.ts'
 import { type Client, type Health, soon } from './connection.ts'
 import type { LastRuns } from './queue-runs.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Run } from '../../jobs/queue.ts'
 import { type Client, soon } from './connection.ts'
 

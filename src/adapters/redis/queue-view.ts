@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq'
-import { type Clock, withTimeout } from '../../clock.ts'
+import { type Clock, withTimeout } from '../../base/clock.ts'
 import type { Job } from '../../jobs/queue.ts'
 import { type Client, type Health, PATIENCE_MS } from './connection.ts'
 import type { LastRuns } from './queue-runs.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import { refuse } from '../../errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { refuse } from '../../base/errors.ts'
 import type { Job, Queue } from '../../jobs/queue.ts'
 import { type RedisPlace } from './address.ts'
 import { connectRedis, familyOf, type Health, keysOf, PREFIX } from './connection.ts'

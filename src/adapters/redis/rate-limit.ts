@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { type Limiter, limitWindow, MOST_KEYS } from '../../auth/rate-limit.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { RedisPlace } from './address.ts'
 import { type Client, connectRedis, familyOf, type Health, keysOf, PREFIX } from './connection.ts'
 

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { AsOfReads } from '../../as-of/reads.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 import { failedBy, PIECE, type ThreadRequest, type ThreadResponse, textOf } from './messages.ts'
 
 type Reading = Exclude<ThreadRequest, 'close' | readonly [number, 'stop']>

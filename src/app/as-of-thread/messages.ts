@@ -1,5 +1,5 @@
 import type { AsOfReads } from '../../as-of/reads.ts'
-import { type Reason, Refusal } from '../../errors.ts'
+import { type Reason, Refusal } from '../../base/errors.ts'
 import type { Closed, Row } from '../../projections/views.ts'
 
 type Op = keyof AsOfReads

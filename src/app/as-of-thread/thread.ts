@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { type Files, openReadOnly } from '../../adapters/embedded/read-only.ts'
 import { asOfReads } from '../../as-of/reads.ts'
-import { systemClock } from '../../clock.ts'
+import { systemClock } from '../../base/clock.ts'
 import { answerReads } from './answers.ts'
 import type { ThreadResponse } from './messages.ts'
 

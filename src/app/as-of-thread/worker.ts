@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Files } from '../../adapters/embedded/read-only.ts'
 import type { AsOfReads } from '../../as-of/reads.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 import { fails, type OutageLog } from '../telemetry/outage-log.ts'
 import { errorOf, rowOf, type ThreadRequest, type ThreadResponse } from './messages.ts'
 import type { AsOfThreadData } from './thread.ts'

@@ -1,7 +1,7 @@
 import { bulkhead } from '../../auth/bulkhead.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { Config } from '../../config/load.ts'
-import { Refusal } from '../../errors.ts'
 import { reader } from '../../events/define.ts'
 import type { Stored } from '../../events/log.ts'
 import { type LogoutEvent, logoutEvents } from '../../events/login.ts'

@@ -1,8 +1,8 @@
 import { plainHttp } from '../../auth/outgoing/hosts.ts'
 import type { Reach } from '../../auth/outgoing/outgoing.ts'
 import { proxyFor } from '../../auth/outgoing/proxies.ts'
+import type { Tracer } from '../../base/tracing.ts'
 import type { Config } from '../../config/load.ts'
-import type { Tracer } from '../../tracing.ts'
 
 type Own = { readonly ca_path?: string | undefined; readonly proxy?: string | undefined }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import { fail } from '../../base/failure.ts'
 import type { BackupServices } from '../../cli/offline/backup-services.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { fail } from '../../failure.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import type { SealedRecord } from '../../ledger/ledger-store.ts'
 import { notExtending, treeOfPages } from '../../ledger/log-comparison.ts'

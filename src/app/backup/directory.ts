@@ -1,9 +1,9 @@
 import { chmodSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeDirectory, UNUSABLE } from '../../adapters/embedded/files/directory.ts'
+import { messageOf } from '../../base/errors.ts'
+import { fail, isFailure } from '../../base/failure.ts'
 import { type Config, loadConfig } from '../../config/load.ts'
-import { messageOf } from '../../errors.ts'
-import { fail, isFailure } from '../../failure.ts'
 
 /** Directory that a file system has in its root. */
 const OF_VOLUME = 'lost+found'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { EventLog } from '../../events/log.ts'
 import { SEGMENT } from '../../history/event-index/bitmap.ts'
 import { eventIndex } from '../../history/event-index/projection.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Execute } from '../../commands/execute.ts'
 import type { Config } from '../../config/load.ts'
 import type { EventLog } from '../../events/log.ts'

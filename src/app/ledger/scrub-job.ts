@@ -1,4 +1,4 @@
-import { isRefusal } from '../../errors.ts'
+import { isRefusal } from '../../base/errors.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Core } from '../core.ts'
 

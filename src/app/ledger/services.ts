@@ -1,6 +1,6 @@
 import { isReadable } from '../../adapters/embedded/files/secret-file.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { Config } from '../../config/load.ts'
-import { Refusal } from '../../errors.ts'
 import { placeFinder } from '../../history/places.ts'
 import { type Ledger, ledgerOf } from '../../ledger/ledger.ts'
 import type { KeptCheckpoint } from '../../ledger/ledger-store.ts'

@@ -1,5 +1,5 @@
+import type { Clock } from '../../base/clock.ts'
 import type { LedgerReport } from '../../cli/services.ts'
-import type { Clock } from '../../clock.ts'
 import { checkpointSigner } from '../../ledger/checkpoint-signer.ts'
 import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import type { SealedCopies } from '../../ledger/ledger-store.ts'

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 /** Time in ms for running work to stop by itself after the abort, before its stores are closed. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Clock, withTimeout } from '../../clock.ts'
+import { type Clock, withTimeout } from '../../base/clock.ts'
 import type { Execute } from '../../commands/execute.ts'
 import { instance as decider } from '../../commands/instance.ts'
 import type { Config } from '../../config/load.ts'

@@ -1,4 +1,4 @@
-import { type Clock, withTimeout } from '../../clock.ts'
+import { type Clock, withTimeout } from '../../base/clock.ts'
 import type { Service } from '../../http/services/service.ts'
 import type { LedgerState } from '../../ledger/ledger-keeper.ts'
 import { resources } from '../../projections/resources.ts'

@@ -1,6 +1,6 @@
-import { isRefusal } from '../../errors.ts'
+import { isRefusal } from '../../base/errors.ts'
+import { fail } from '../../base/failure.ts'
 import type { EventLog, NewEvent, Stored } from '../../events/log.ts'
-import { fail } from '../../failure.ts'
 import { named } from './compare.ts'
 
 /**

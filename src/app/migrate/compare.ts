@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { fail } from '../../base/failure.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { fail } from '../../failure.ts'
 import { zipPages } from './zip-pages.ts'
 
 const STREAMS_AT_ONCE = 16

@@ -1,7 +1,7 @@
+import { fail } from '../../base/failure.ts'
 import type { Move, Moved } from '../../cli/services.ts'
 import type { EventLog } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
-import { fail } from '../../failure.ts'
 import { eventsIn } from '../stores/verify-log-and-views.ts'
 import { appendRecords } from './append-records.ts'
 import { differing, named, verified } from './compare.ts'

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
+import { fail } from '../../base/failure.ts'
 import type { Config } from '../../config/load.ts'
-import { fail } from '../../failure.ts'
 import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import { newestRecord, replaceSealed, type SealedRecord } from '../../ledger/ledger-store.ts'
 import type { LedgerPorts } from '../../ledger/signing-keys.ts'

@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
+import { fail } from '../../base/failure.ts'
 import type {
   ComparedModels,
   ComparedRow,
   ReplayedPages,
   ReplayServices,
 } from '../../cli/history/replay/replay-services.ts'
-import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config/load.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { fail } from '../../failure.ts'
 import { projections } from '../../projections/all.ts'
 import { rebuild } from '../../projections/engine/rebuild.ts'
 import type { AnyProjection } from '../../projections/projection.ts'

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { messageOf } from '../../base/errors.ts'
+import { fail } from '../../base/failure.ts'
 import type { LogFinding, Services } from '../../cli/services.ts'
-import { messageOf } from '../../errors.ts'
 import { catalog } from '../../events/catalog.ts'
 import { reader } from '../../events/define.ts'
 import type { Stored } from '../../events/log.ts'
-import { fail } from '../../failure.ts'
 import { eventsOf } from './stores.ts'
 
 const readers = new Map(Object.entries(catalog).map(([category, shapes]) => [category, reader(shapes)]))

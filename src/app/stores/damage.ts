@@ -1,6 +1,6 @@
 import { isTakenAway } from '../../adapters/embedded/files/taken-away.ts'
 import { damagedFile } from '../../adapters/embedded/sqlite.ts'
-import { fail } from '../../failure.ts'
+import { fail } from '../../base/failure.ts'
 import type { Fatal } from '../telemetry/fatal.ts'
 
 const LOG =

@@ -1,7 +1,7 @@
 import { UNUSABLE } from '../../adapters/embedded/files/directory.ts'
 import { damagedFile } from '../../adapters/embedded/sqlite.ts'
-import { messageOf, Refusal } from '../../errors.ts'
-import { fail, isFailure } from '../../failure.ts'
+import { messageOf, Refusal } from '../../base/errors.ts'
+import { fail, isFailure } from '../../base/failure.ts'
 import { damagedStart } from './damage.ts'
 
 /** Adds the data directory to errors, because most causes (such as a full disk) do not name it. */

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { type Clock, type Timer, withTimeout } from '../../clock.ts'
+import { type Clock, type Timer, withTimeout } from '../../base/clock.ts'
 import type { EventLog } from '../../events/log.ts'
 import type { Remembered } from '../../projections/engine/runner.ts'
 import { type MemorySnapshot, readSnapshot, written } from '../../projections/engine/snapshot.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Decider } from '../../commands/decider.ts'
 import { enveloper } from '../../commands/envelope.ts'
 import { type Execute, executor } from '../../commands/execute.ts'

@@ -1,5 +1,5 @@
 import type { Renewal } from '../../adapters/embedded/views/renewable-views.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { EventLog } from '../../events/log.ts'
 import { rebuild } from '../../projections/engine/rebuild.ts'
 import type { ReadModel } from '../../projections/history/log-projection.ts'

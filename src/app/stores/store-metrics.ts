@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Metrics } from '../../http/operations/metrics.ts'
 import { fails, type OutageLog } from '../telemetry/outage-log.ts'
 import type { Stores } from './stores.ts'

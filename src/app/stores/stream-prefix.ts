@@ -1,5 +1,5 @@
 import type { EventStore } from '../../adapters/eventstoredb/open.ts'
-import { fail } from '../../failure.ts'
+import { fail } from '../../base/failure.ts'
 
 /**
  * Fails if EventStoreDB has events under another prefix and none under this one. A new history in addition to the old

@@ -1,10 +1,10 @@
 import type { KeyFile } from '../../adapters/embedded/files/key-file.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
+import { fail } from '../../base/failure.ts'
 import { KEYS_ID, keys as keysDecider } from '../../commands/keys.ts'
 import { reader, typeName } from '../../events/define.ts'
 import { keysEvents } from '../../events/keys.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { fail } from '../../failure.ts'
 import { type ClockListeners, operatorCommand } from './operator-command.ts'
 
 /**

@@ -1,10 +1,10 @@
 import type { Look } from '../../adapters/embedded/files/look.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
+import { fail } from '../../base/failure.ts'
 import { HISTORY_ID, history } from '../../commands/history.ts'
 import { reader } from '../../events/define.ts'
 import { historyEvents } from '../../events/history.ts'
 import type { EventLog } from '../../events/log.ts'
-import { fail } from '../../failure.ts'
 import { type ClockListeners, operatorCommand } from './operator-command.ts'
 
 /** Number of missing events at the last acceptance by an operator. */

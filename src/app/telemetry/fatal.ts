@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Logger } from './logger.ts'
 
 /** Shuts the service down after a fault that it cannot survive, within `patience` ms. Later faults are only logged. */

@@ -1,5 +1,5 @@
 import { format } from 'node:util'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Logger } from './logger.ts'
 import { oncePerMinute } from './warnings.ts'
 

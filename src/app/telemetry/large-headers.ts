@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { OnLargeHeaders } from '../../http/wire/connections.ts'
 import type { Logger } from './logger.ts'
 

@@ -1,6 +1,6 @@
 import { constants, fstatSync, openSync, statSync } from 'node:fs'
 import { Socket } from 'node:net'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 /** Maximum bytes of lines that wait for a slow reader. Further log lines are dropped and counted. */
 export const WAITING_BYTES = 4 * 1_048_576

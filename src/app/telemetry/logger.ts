@@ -1,9 +1,9 @@
 import { accessSync, constants } from 'node:fs'
 import { type DestinationStream, destination, pino } from 'pino'
 import { privateFile } from '../../adapters/embedded/files/private-file.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
 import type { Config } from '../../config/load.ts'
-import { messageOf } from '../../errors.ts'
 import { complain, type Lines, linesToPipe, pipeOf, WAITING_BYTES } from './log-pipe.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
-import type { Clock, Timer } from '../../clock.ts'
-import { Refusal, whyOf } from '../../errors.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
+import { Refusal, whyOf } from '../../base/errors.ts'
 import type { Logger } from './logger.ts'
 
 /** A store works again when no call has failed for this time (ms). */

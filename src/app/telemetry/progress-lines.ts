@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Progress } from '../../projections/engine/rebuild.ts'
 import type { Logger } from './logger.ts'
 

@@ -1,6 +1,6 @@
+import { inChild, type Tracer } from '../../base/tracing.ts'
 import type { Execute } from '../../commands/execute.ts'
 import type { View } from '../../projections/views.ts'
-import { inChild, type Tracer } from '../../tracing.ts'
 
 /** Gives each command a span with its name and the category of its stream. */
 export const tracedExecute =

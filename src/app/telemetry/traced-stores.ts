@@ -1,4 +1,4 @@
-import { type Attributes, inSpan, type Span, type Tracer } from '../../tracing.ts'
+import { type Attributes, inSpan, type Span, type Tracer } from '../../base/tracing.ts'
 import type { Stores } from '../stores/stores.ts'
 
 type Call = (...args: readonly unknown[]) => Promise<unknown> | AsyncIterable<unknown>

@@ -1,4 +1,4 @@
-import { invalid, type Refusal, refusals } from '../../errors.ts'
+import { invalid, type Refusal, refusals } from '../../base/errors.ts'
 import type { LoginKind } from '../../events/login.ts'
 import type { LoginCause } from '../login-causes.ts'
 import type { ProviderStep } from '../outgoing/provider-fetch.ts'

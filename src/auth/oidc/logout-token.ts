@@ -1,5 +1,5 @@
 import { createLocalJWKSet, errors, type JWTPayload, jwtVerify } from 'jose'
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { Cached } from '../cached.ts'
 import { text } from '../identity.ts'
 import { isObject } from '../outgoing/provider-fetch.ts'

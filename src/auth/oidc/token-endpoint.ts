@@ -8,7 +8,7 @@ import {
   type TokenEndpointResponse,
   type TokenEndpointResponseHelpers,
 } from 'openid-client'
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { LoginKind } from '../../events/login.ts'
 import {
   isObject,

@@ -1,6 +1,6 @@
 import { type Configuration, customFetch, fetchUserInfo } from 'openid-client'
 import type { Claims } from '../../access/claims.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 import {
   isObject,
   type ProviderFetch,

@@ -1,5 +1,5 @@
 import tls, { type SecureContext } from 'node:tls'
-import { bytesOf, whyUnread } from '../../regular-file.ts'
+import { bytesOf, whyUnread } from '../../base/regular-file.ts'
 import { ownError } from '../safe-cause.ts'
 
 /** Reads a file, trimmed. Errors contain the description and the path of the file. */

@@ -6,8 +6,8 @@ import {
   request as httpsRequest,
 } from 'node:https'
 import type { SecureContext } from 'node:tls'
-import type { Clock } from '../../clock.ts'
-import type { Tracer } from '../../tracing.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Tracer } from '../../base/tracing.ts'
 import { ownError } from '../safe-cause.ts'
 import type { Trust } from './authority.ts'
 import { serverNameOf } from './hosts.ts'

@@ -1,6 +1,6 @@
 import type { CustomFetchOptions } from 'openid-client'
-import type { Clock } from '../../clock.ts'
-import { Refusal } from '../../errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { LoginCause } from '../login-causes.ts'
 import { type Gaps, refusalFor } from '../refusal-details.ts'
 import { codesOf, type OwnFault, ownFaultOf, safeCause } from '../safe-cause.ts'

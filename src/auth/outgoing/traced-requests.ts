@@ -1,4 +1,4 @@
-import { endAfter, type Tracer } from '../../tracing.ts'
+import { endAfter, type Tracer } from '../../base/tracing.ts'
 
 type Outgoing = {
   readonly url: string

@@ -6,7 +6,7 @@ import {
   type JWTVerifyOptions,
   jwtVerify,
 } from 'jose'
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 import { cached } from '../cached.ts'
 import { KEY_SET } from '../outgoing/media-types.ts'
 import { safeCause } from '../safe-cause.ts'

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
-import type { Clock } from '../../clock.ts'
-import { Refusal, refuse } from '../../errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Refusal, refuse } from '../../base/errors.ts'
 import { ownFile, trustIn } from '../outgoing/authority.ts'
 import { outgoing, type Reach } from '../outgoing/outgoing.ts'
 import { safeCause } from '../safe-cause.ts'

@@ -1,4 +1,4 @@
-import { refuse } from '../../errors.ts'
+import { refuse } from '../../base/errors.ts'
 import { type ClusterSettings, cluster } from './cluster.ts'
 import { type Account, type Allowed, isAllowed, presented, type ServiceAccount } from './service-account.ts'
 

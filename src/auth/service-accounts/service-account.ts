@@ -1,4 +1,4 @@
-import { refuse } from '../../errors.ts'
+import { refuse } from '../../base/errors.ts'
 
 const MAX_BYTES = 16_384
 /** Maximum length of an attribute of an account. Longer attributes are dropped. */

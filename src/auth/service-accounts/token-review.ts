@@ -8,8 +8,8 @@ import {
   wrapHttpLibrary,
 } from '@kubernetes/client-node'
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../../clock.ts'
-import { isRefusal, Refusal } from '../../errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { isRefusal, Refusal } from '../../base/errors.ts'
 import { bulkhead } from '../bulkhead.ts'
 import { type Cluster, clusterUnavailable } from './cluster.ts'
 import { type Account, accountDetails, accountNamed, agree, refuseToken } from './service-account.ts'

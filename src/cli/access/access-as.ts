@@ -10,13 +10,13 @@ import {
   type Subject,
   type SubjectOf,
 } from '../../access/rules.ts'
+import { EXIT, fail } from '../../base/failure.ts'
 import { accessPolicy } from '../../config/checks/access-rules.ts'
 import { refusedBefore } from '../../config/checks/admission.ts'
 import { empty, list, map, record, variants } from '../../config/collections.ts'
 import type { Config } from '../../config/load.ts'
 import type { SettingKind } from '../../config/setting.ts'
 import { oneOf, text } from '../../config/types.ts'
-import { EXIT, fail } from '../../failure.ts'
 import type { CommandServices } from '../services.ts'
 import { type Column, table } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { grantText } from '../../access/grants.ts'
+import { EXIT } from '../../base/failure.ts'
 import type { AccessChecked } from '../../contract/access.ts'
-import { EXIT } from '../../failure.ts'
 import { clientOf, type TargetOptions, withField, withMoment, withOutput, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'
 import { type OutputOptions, printOne } from '../terminal/output.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import { fail, isFailure } from '../../failure.ts'
+import type { Clock } from '../../base/clock.ts'
+import { fail, isFailure } from '../../base/failure.ts'
 import { refused } from './refused.ts'
 
 export const DEFAULT_ADDRESS = 'http://127.0.0.1:8080'

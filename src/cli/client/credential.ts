@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { fail } from '../../failure.ts'
+import { fail } from '../../base/failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 const cleaned = (content: string, from: string): string => {

@@ -1,4 +1,4 @@
-import { type About, type EXIT, fail } from '../../failure.ts'
+import { type About, type EXIT, fail } from '../../base/failure.ts'
 
 const EXITS: Readonly<Record<number, keyof typeof EXIT>> = {
   401: 'denied',

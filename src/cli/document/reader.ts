@@ -1,6 +1,6 @@
+import { parseExactly } from '../../base/exact-json.ts'
+import { isFailure } from '../../base/failure.ts'
 import { didYouMean } from '../../config/did-you-mean.ts'
-import { parseExactly } from '../../exact-json.ts'
-import { isFailure } from '../../failure.ts'
 import { placeOf, type Source, wrong } from './source.ts'
 import { isList, items, json, jsonSource, members, present, refuseTwice, text } from './value.ts'
 

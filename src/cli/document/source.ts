@@ -1,6 +1,6 @@
 import { Composer, type Document, isAlias, isNode, isScalar, isSeq, Lexer, LineCounter, Parser, visit } from 'yaml'
-import { closingQuote } from '../../exact-json.ts'
-import { fail } from '../../failure.ts'
+import { closingQuote } from '../../base/exact-json.ts'
+import { fail } from '../../base/failure.ts'
 import { extractAttachments, isJson, type Lightened } from './inline.ts'
 
 type Parsed = Document.Parsed

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import { fail } from '../../base/failure.ts'
 import type { BatchEvaluation, BooleanEvaluation, TraceStep, VariantEvaluation } from '../../contract/evaluation.ts'
-import { fail } from '../../failure.ts'
 import type { Client } from '../client/client.ts'
 import { clientOf, pair, type TargetOptions, withField, withMoment, withOutput, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { EXIT, isFailure } from '../../base/failure.ts'
 import {
   type AnswersFrom,
   answersInWords,
@@ -9,7 +10,6 @@ import {
 import type { Flag, FlagList, ListedFlag, PartialRule } from '../../contract/flags/flag.ts'
 import type { RolloutList } from '../../contract/flags/rollout.ts'
 import type { RuleList } from '../../contract/flags/rule.ts'
-import { EXIT, isFailure } from '../../failure.ts'
 import { type Client, segment } from '../client/client.ts'
 import { clientOf, type TargetOptions, wholeNumber, withField, withMoment, withOutput, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'

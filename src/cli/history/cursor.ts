@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { fail } from '../../failure.ts'
+import { fail } from '../../base/failure.ts'
 import { writeWhole } from '../whole-file.ts'
 
 /** Index of the last printed event; undefined if there is no file yet. */

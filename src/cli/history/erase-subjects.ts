@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import { fail, isFailure } from '../../base/failure.ts'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import type { SubjectErased } from '../../contract/history/searches.ts'
-import { fail, isFailure } from '../../failure.ts'
 import type { Client } from '../client/client.ts'
 import { plainText, textOfFile } from '../ledger/checkpoint-file.ts'
 import { clientOf, reasonOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'

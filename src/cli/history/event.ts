@@ -1,5 +1,5 @@
+import { fail } from '../../base/failure.ts'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
-import { fail } from '../../failure.ts'
 import type { Client } from '../client/client.ts'
 import { momentOf } from '../moment.ts'
 import { indexIn } from './filters.ts'

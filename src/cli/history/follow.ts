@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import { EXIT, isFailure } from '../../failure.ts'
+import type { Clock } from '../../base/clock.ts'
+import { EXIT, isFailure } from '../../base/failure.ts'
 import type { Client } from '../client/client.ts'
 
 /** First and longest pause in ms before a new connection, and the silence after which a connection counts as lost. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import { EXIT, fail } from '../../base/failure.ts'
 import type { DiffItem, StateDiff, StreamState } from '../../contract/history/state.ts'
-import { EXIT, fail } from '../../failure.ts'
 import { segment } from '../client/client.ts'
 import { momentOf } from '../moment.ts'
 import { clientOf, type TargetOptions, withField, withMoment, withOutput, withTarget } from '../options.ts'

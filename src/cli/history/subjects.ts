@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import { fail } from '../../base/failure.ts'
 import type { SubjectFound, SubjectsFound } from '../../contract/history/searches.ts'
-import { fail } from '../../failure.ts'
 import { clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { EXIT, fail } from '../../base/failure.ts'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
-import { EXIT, fail } from '../../failure.ts'
 import { ledgerIdIn } from '../../history/export/manifest.ts'
 import type { Client } from '../client/client.ts'
 import { originOf } from '../ledger/ledger-client.ts'

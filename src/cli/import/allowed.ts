@@ -1,6 +1,6 @@
+import { EXIT, isFailure } from '../../base/failure.ts'
 import type { Access } from '../../contract/access.ts'
 import type { Info } from '../../contract/operations.ts'
-import { EXIT, isFailure } from '../../failure.ts'
 import type { Client } from '../client/client.ts'
 import { each } from '../client/contents.ts'
 import type { Plan } from './plan.ts'

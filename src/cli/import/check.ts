@@ -1,5 +1,5 @@
+import { fail } from '../../base/failure.ts'
 import { partialShare } from '../../contract/answers.ts'
-import { fail } from '../../failure.ts'
 import type { FlagPart, RulePart, SegmentPart } from '../document/parts.ts'
 import { type Problem, problemsOf } from './rules.ts'
 

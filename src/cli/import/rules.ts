@@ -1,3 +1,5 @@
+import { invalid, Refusal } from '../../base/errors.ts'
+import type { EXIT } from '../../base/failure.ts'
 import { comparisonTypes, flagTypes, matchTypes, segmentOperators } from '../../contract/enums.ts'
 import { constraintBody } from '../../contract/flags/constraint.ts'
 import { share } from '../../contract/flags/distribution.ts'
@@ -9,9 +11,7 @@ import { newSegment } from '../../contract/flags/segment.ts'
 import { variantBody } from '../../contract/flags/variant.ts'
 import { newNamespace } from '../../contract/namespace.ts'
 import type { Fields } from '../../contract/readers/input.ts'
-import { invalid, Refusal } from '../../errors.ts'
 import { checkConstraint, operators } from '../../evaluation/operators.ts'
-import type { EXIT } from '../../failure.ts'
 
 /** A problem that prevents the import of a document. `existing`: the item is in the service already. */
 export type Problem = {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
-import { EXIT, fail, isFailure } from '../../failure.ts'
+import { EXIT, fail, isFailure } from '../../base/failure.ts'
 import { documentsIn } from '../document/read.ts'
 import { clientOf, reasonHeaders, type TargetOptions } from '../options.ts'
 import type { CommandServices } from '../services.ts'

@@ -1,4 +1,4 @@
-import { isFailure } from '../../failure.ts'
+import { isFailure } from '../../base/failure.ts'
 import { type Client, segment } from '../client/client.ts'
 import type { FlagPart, SegmentPart } from '../document/parts.ts'
 import { batchesOf, sendBatches } from './batches.ts'

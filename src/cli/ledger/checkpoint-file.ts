@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Option } from 'commander'
-import { fail } from '../../failure.ts'
+import { fail } from '../../base/failure.ts'
+import { bytesOf, whyUnread } from '../../base/regular-file.ts'
 import { hashOfBase64 } from '../../ledger/base64.ts'
 import {
   type CheckpointFault,
@@ -10,7 +11,6 @@ import {
   verifyCheckpoint,
 } from '../../ledger/note/checkpoint.ts'
 import { parseVkey, type VerifierKey } from '../../ledger/note/vkey.ts'
-import { bytesOf, whyUnread } from '../../regular-file.ts'
 import { several } from '../options.ts'
 
 /**

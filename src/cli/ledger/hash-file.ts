@@ -1,4 +1,4 @@
-import { fail } from '../../failure.ts'
+import { fail } from '../../base/failure.ts'
 import { hashOfBase64 } from '../../ledger/base64.ts'
 import { HASH_BYTES } from '../../ledger/hashes.ts'
 import { textOfFile } from './checkpoint-file.ts'

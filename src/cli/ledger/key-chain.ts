@@ -1,6 +1,6 @@
+import { fail } from '../../base/failure.ts'
 import type { HistoryEvents } from '../../contract/history/events.ts'
 import type { LedgerCheckpoints } from '../../contract/history/ledger.ts'
-import { fail } from '../../failure.ts'
 import { isSameHash } from '../../ledger/hashes.ts'
 import { changesTo, type KeyChange, keyChangeOf } from '../../ledger/key-changes.ts'
 import { parseCheckpoint, type VerifiedCheckpoint, verifyCheckpoint } from '../../ledger/note/checkpoint.ts'

@@ -1,5 +1,5 @@
-import { semaphore } from '../../concurrency.ts'
-import { fail } from '../../failure.ts'
+import { semaphore } from '../../base/concurrency.ts'
+import { fail } from '../../base/failure.ts'
 import { HASH_BYTES } from '../../ledger/hashes.ts'
 import type { VerifierKey } from '../../ledger/note/vkey.ts'
 import type { ReadNodes } from '../../ledger/proof/proofs.ts'

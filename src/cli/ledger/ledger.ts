@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { EXIT } from '../../failure.ts'
+import { EXIT } from '../../base/failure.ts'
 import { dataConfig } from '../offline/embedded.ts'
 import { type FileOptions, reasonOf, withConfig, withOutput } from '../options.ts'
 import type { CommandServices, LedgerReport } from '../services.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { fail } from '../../failure.ts'
+import { fail } from '../../base/failure.ts'
 import { type FileOptions, withConfig } from '../options.ts'
 import type { CommandServices } from '../services.ts'
 import { progressBar } from '../terminal/progress.ts'

@@ -1,5 +1,5 @@
+import { fail } from '../../base/failure.ts'
 import { type Config, loadConfig } from '../../config/load.ts'
-import { fail } from '../../failure.ts'
 import { type FileOptions, fileOf } from '../options.ts'
 import { flagsOf } from '../serve.ts'
 import type { Terminal } from '../terminal/terminal.ts'

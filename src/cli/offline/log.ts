@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { EXIT } from '../../failure.ts'
+import { EXIT } from '../../base/failure.ts'
 import { type FileOptions, withConfig, withOutput } from '../options.ts'
 import type { CommandServices, LogFinding } from '../services.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'

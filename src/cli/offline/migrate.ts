@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { EXIT, fail } from '../../base/failure.ts'
 import { type Config, loadConfig } from '../../config/load.ts'
-import { EXIT, fail } from '../../failure.ts'
 import { type FileOptions, fileOf, withConfig } from '../options.ts'
 import type { CommandServices, Moved } from '../services.ts'
 import { progressBar } from '../terminal/progress.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { EXIT, fail } from '../../failure.ts'
+import { EXIT, fail } from '../../base/failure.ts'
 import { type FileOptions, withConfig, withOutput } from '../options.ts'
 import type { CommandServices, ProjectionStatus } from '../services.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { fail } from '../../failure.ts'
+import { fail } from '../../base/failure.ts'
 import { retainedText } from '../ledger/checkpoint-file.ts'
 import { reasonOf } from '../options.ts'
 import type { CommandServices, Services } from '../services.ts'

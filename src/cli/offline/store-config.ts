@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import { fail } from '../../base/failure.ts'
 import type { Config } from '../../config/load.ts'
-import { fail } from '../../failure.ts'
 import { type FileOptions, withConfig } from '../options.ts'
 import type { CommandServices } from '../services.ts'
 import type { Terminal } from '../terminal/terminal.ts'

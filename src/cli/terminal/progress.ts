@@ -1,5 +1,5 @@
 import { Presets, SingleBar } from 'cli-progress'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { RebuildProgress } from '../services.ts'
 import type { Terminal } from './terminal.ts'
 

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import type { Readable, Writable } from 'node:stream'
-import { fail } from '../../failure.ts'
+import { fail } from '../../base/failure.ts'
 
 type Input = Readable & { readonly isTTY?: boolean }
 type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import { fail, isFailure } from '../../base/failure.ts'
 import type { Config } from '../../config/load.ts'
 import type { Authentication } from '../../contract/token.ts'
-import { fail, isFailure } from '../../failure.ts'
 import { type Client, client, isUnreachable, segment } from '../client/client.ts'
 import { findToken } from '../client/credential.ts'
 import { dataConfig, embeddedConfig } from '../offline/embedded.ts'

@@ -1,5 +1,5 @@
+import { fail } from '../../base/failure.ts'
 import { parseDuration } from '../../config/duration.ts'
-import { fail } from '../../failure.ts'
 
 const DAY_MS = 86_400_000
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/

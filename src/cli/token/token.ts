@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import { EXIT, type Failure, isFailure } from '../../base/failure.ts'
 import type { Authentication, AuthenticationList } from '../../contract/token.ts'
-import { EXIT, type Failure, isFailure } from '../../failure.ts'
 import { type Client, segment } from '../client/client.ts'
 import {
   clientOf,

@@ -1,4 +1,4 @@
-import { refuse } from '../../errors.ts'
+import { refuse } from '../../base/errors.ts'
 import { changed, changes } from '../../events/change.ts'
 import type { DataOf } from '../../events/define.ts'
 import type { FlagEvent } from '../../events/flag.ts'

@@ -1,4 +1,4 @@
-import { invalid, refuse } from '../../errors.ts'
+import { invalid, refuse } from '../../base/errors.ts'
 import type { Move } from '../../events/flag.ts'
 
 type Ranked = { readonly id: string; readonly rank: number }

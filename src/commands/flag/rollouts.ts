@@ -1,4 +1,4 @@
-import { refuse } from '../../errors.ts'
+import { refuse } from '../../base/errors.ts'
 import { changed, changes, moved, replaced, without } from '../../events/change.ts'
 import type { Rollout, SegmentOperator, Use } from '../../events/flag.ts'
 import { shortFloat32 } from '../../events/json/float32.ts'

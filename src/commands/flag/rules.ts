@@ -1,4 +1,4 @@
-import { invalid, refuse } from '../../errors.ts'
+import { invalid, refuse } from '../../base/errors.ts'
 import { changed, changes, moved, replaced, without } from '../../events/change.ts'
 import type { Distribution, Rule, SegmentOperator, Use } from '../../events/flag.ts'
 import { shortFloat32 } from '../../events/json/float32.ts'

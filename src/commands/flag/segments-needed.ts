@@ -1,5 +1,5 @@
-import { inPlace, Refusal } from '../../errors.ts'
-import { timeSlicer } from '../../event-loop.ts'
+import { inPlace, Refusal } from '../../base/errors.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import type { Rollout, Rule } from '../../events/flag.ts'
 import { type ChangeCommands, decidedInOrder, type FlagChange, segmentsNamed } from './changes.ts'
 import { noRolloutParent } from './rollouts.ts'

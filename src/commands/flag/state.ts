@@ -1,4 +1,4 @@
-import { refuse } from '../../errors.ts'
+import { refuse } from '../../base/errors.ts'
 import type { DataOf } from '../../events/define.ts'
 import type { Distribution, FlagEvent, Rollout, Rule, Use, Variant } from '../../events/flag.ts'
 

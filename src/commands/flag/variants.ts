@@ -1,4 +1,4 @@
-import { refuse } from '../../errors.ts'
+import { refuse } from '../../base/errors.ts'
 import { changed, changes, replaced, without } from '../../events/change.ts'
 import type { Variant } from '../../events/flag.ts'
 import { type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag } from './state.ts'

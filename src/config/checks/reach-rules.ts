@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import type { RuledMethod } from '../../access/rules.ts'
 import { plainHttp } from '../../auth/outgoing/hosts.ts'
 import { wrongWithProxy } from '../../auth/outgoing/proxies.ts'
-import { bytesNow, whyUnread } from '../../regular-file.ts'
+import { bytesNow, whyUnread } from '../../base/regular-file.ts'
 import type { Finding } from '../problem.ts'
 import type { Config } from '../settings.ts'
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { invalid } from '../../errors.ts'
+import { invalid } from '../../base/errors.ts'
 import { Float32, named, type Shown, Text, times } from '../answer.ts'
 import type { Field } from '../readers/field.ts'
 import { float, text } from '../readers/fields.ts'

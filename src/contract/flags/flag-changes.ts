@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { refuse } from '../../errors.ts'
+import { refuse } from '../../base/errors.ts'
 import { named, type Shown, Text, TextMap } from '../answer.ts'
 import { TrialAnswers } from '../evaluation.ts'
 import { type ChangeOf, changesOf, id, kind, partly, ref } from '../readers/changes.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { invalid } from '../../errors.ts'
+import { invalid } from '../../base/errors.ts'
 import { Float32, Int32, named, pageFields, type Shown, Text, times } from '../answer.ts'
 import { rolloutTypes } from '../enums.ts'
 import { float, object, optional, flag as truth } from '../readers/fields.ts'

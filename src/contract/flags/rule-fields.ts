@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { invalid, refuse } from '../../errors.ts'
+import { invalid, refuse } from '../../base/errors.ts'
 import { Text, Texts } from '../answer.ts'
 import { segmentOperators } from '../enums.ts'
 import { integer, list, text } from '../readers/fields.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { invalid } from '../../errors.ts'
+import { invalid } from '../../base/errors.ts'
 import type { Method } from '../../events/token.ts'
 import { Actor, AnyObject, Id, Instant, named, type Shown, Text } from '../answer.ts'
 import { choice, flag, integer, optional, text } from '../readers/fields.ts'

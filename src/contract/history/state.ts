@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { invalid } from '../../errors.ts'
+import { invalid } from '../../base/errors.ts'
 import { AnyObject, Instant, named, type Shown, Text } from '../answer.ts'
 import { integer, text } from '../readers/fields.ts'
 import { query } from '../readers/input.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { invalid } from '../../errors.ts'
+import { invalid } from '../../base/errors.ts'
 import { named, type Shown, Text } from '../answer.ts'
 import type { Field } from '../readers/field.ts'
 import { absent, text } from '../readers/fields.ts'

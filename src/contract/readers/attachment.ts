@@ -1,5 +1,5 @@
-import { invalid } from '../../errors.ts'
-import { closingQuote } from '../../exact-json.ts'
+import { invalid } from '../../base/errors.ts'
+import { closingQuote } from '../../base/exact-json.ts'
 import type { Field } from './field.ts'
 import { text } from './fields.ts'
 

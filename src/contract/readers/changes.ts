@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import { inPlace, invalid } from '../../errors.ts'
+import { inPlace, invalid } from '../../base/errors.ts'
 import { context, entityId } from '../entity.ts'
 import type { Field, Input } from './field.ts'
 import { absent, flag, list, object, optional, text } from './fields.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { invalid } from '../../errors.ts'
+import { invalid } from '../../base/errors.ts'
 import type { Field, Input } from './field.ts'
 import {
   fits,

@@ -1,5 +1,5 @@
 import { type TObject, type TSchema, Type } from 'typebox'
-import { invalid, refuse } from '../../errors.ts'
+import { invalid, refuse } from '../../base/errors.ts'
 import type { Field, Input } from './field.ts'
 import { type Raw, settle } from './value.ts'
 

@@ -1,4 +1,4 @@
-import { invalid } from '../../errors.ts'
+import { invalid } from '../../base/errors.ts'
 import type { Field } from './field.ts'
 import { anyObject } from './fields.ts'
 import { type Raw, storable } from './value.ts'

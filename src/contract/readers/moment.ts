@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { invalid, refuse } from '../../errors.ts'
+import { invalid, refuse } from '../../base/errors.ts'
 import type { Field } from './field.ts'
 import { text } from './fields.ts'
 import { instantOf } from './value.ts'

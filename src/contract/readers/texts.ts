@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { invalid } from '../../errors.ts'
+import { invalid } from '../../base/errors.ts'
 import type { Field } from './field.ts'
 import { absent } from './fields.ts'
 import { define, fits, objectOf, storable, textOf } from './value.ts'

@@ -1,4 +1,4 @@
-import { invalid, Refusal, refuse } from '../../errors.ts'
+import { invalid, Refusal, refuse } from '../../base/errors.ts'
 
 /** A JSON object before its fields are read. */
 export type Raw = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-import { version } from '../../version.ts'
+import { version } from '../../base/version.ts'
 import { catalog, streams } from '../catalog.ts'
 import type { Shapes } from '../define.ts'
 import { metaSchema } from '../meta.ts'

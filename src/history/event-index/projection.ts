@@ -1,4 +1,4 @@
-import { backgroundSlicer } from '../../event-loop.ts'
+import { backgroundSlicer } from '../../base/event-loop.ts'
 import type { Stored } from '../../events/log.ts'
 import type { LogProjection, Sources } from '../../projections/history/log-projection.ts'
 import type { Checkpoint, Row } from '../../projections/views.ts'

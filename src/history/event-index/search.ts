@@ -1,4 +1,4 @@
-import { timeSlicer } from '../../event-loop.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import type { Views } from '../../projections/views.ts'
 import type { EventFilter } from '../filter.ts'
 import { type Bitmap, bitsOf, intersect, isEmpty, noBits } from './bitmap.ts'

@@ -1,4 +1,4 @@
-import { timeSlicer } from '../../event-loop.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { type IndexedEvent, indexedEvent } from '../facts.ts'
 import { type EventFilter, eventFilter } from '../filter.ts'

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import { refusalFor } from '../../auth/refusal-details.ts'
-import { isRefusal, Refusal } from '../../errors.ts'
+import { isRefusal, Refusal } from '../../base/errors.ts'
 import type { Exchange, Step } from '../route/pipeline.ts'
 import type { Guarded } from '../route/statements.ts'
 import type { AuthServices, TokenInUse } from '../services/auth.ts'

@@ -1,7 +1,7 @@
 import '@fastify/cookie'
 import type { FastifyRequest } from 'fastify'
 import { hasTokenForm } from '../../auth/client-token.ts'
-import { refuse } from '../../errors.ts'
+import { refuse } from '../../base/errors.ts'
 import { pairs } from '../wire/cookies.ts'
 import { times } from '../wire/framing.ts'
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { rowNow } from '../../as-of/as-of.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { EventLog } from '../../events/log.ts'
 import { tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'

@@ -1,6 +1,6 @@
 import { EVERYWHERE } from '../../access/grants.ts'
 import { isRight, levelOf } from '../../access/rights.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 
 /** Maximum length of a key in a refusal, in Unicode code points. */
 const MOST = 255

@@ -1,4 +1,4 @@
-import { timeSlicer } from '../../event-loop.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import { isLogin } from '../../events/login.ts'
 import { METHODS, type Method } from '../../events/token.ts'
 import { placeOf, type TokenPlace, tokensInOrder } from '../../projections/token-order.ts'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { FULL, type Reach } from '../../access/reach.ts'
-import { isRefusal } from '../../errors.ts'
+import { isRefusal } from '../../base/errors.ts'
 import type { AuthServices } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { InstanceServices } from '../services/instance.ts'

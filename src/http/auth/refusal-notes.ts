@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
-import { type Refusal, whyOf } from '../../errors.ts'
+import { type Refusal, whyOf } from '../../base/errors.ts'
 import type { Refused } from '../../jobs/refusal-sampling.ts'
 import type { AuthServices } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'

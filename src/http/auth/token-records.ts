@@ -1,5 +1,5 @@
 import { rowNow } from '../../as-of/as-of.ts'
-import { sharedCalls } from '../../concurrency.ts'
+import { sharedCalls } from '../../base/concurrency.ts'
 import { lastKnown } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'

@@ -1,6 +1,6 @@
+import { invalid, refuse } from '../../base/errors.ts'
 import type { constraintBody } from '../../contract/flags/constraint.ts'
 import type { ReadBy } from '../../contract/readers/input.ts'
-import { invalid, refuse } from '../../errors.ts'
 import { checkConstraint } from '../../evaluation/operators.ts'
 
 /** The constraint in its stored form; an invalid one is refused with 400 (api.md §7.3). */

@@ -1,6 +1,6 @@
 import { rowNow } from '../../as-of/as-of.ts'
-import { invalid, refuse } from '../../errors.ts'
-import { timeSlicer } from '../../event-loop.ts'
+import { invalid, refuse } from '../../base/errors.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { Stored } from '../../events/log.ts'
 import { type Projection, project, readable } from '../../projections/projection.ts'

@@ -1,7 +1,7 @@
+import { refuse } from '../../base/errors.ts'
 import type { TrialAnswer } from '../../contract/evaluation.ts'
 import { reasonNames } from '../../contract/evaluation.ts'
 import type { TrialEntity } from '../../contract/readers/changes.ts'
-import { refuse } from '../../errors.ts'
 import { compileFlag } from '../../evaluation/compile.ts'
 import { evaluateBoolean, evaluateVariant } from '../../evaluation/evaluate.ts'
 import type { FlagInput, SegmentInput } from '../../evaluation/flag.ts'

@@ -1,6 +1,6 @@
+import type { Attributes, Tracer } from '../../base/tracing.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { Reason } from '../../evaluation/evaluate.ts'
-import type { Attributes, Tracer } from '../../tracing.ts'
 import type { Evaluator } from './evaluator.ts'
 
 /** Reasons by their names in the convention for feature flags. */

@@ -1,5 +1,5 @@
+import { isRefusal, refuse } from '../../base/errors.ts'
 import { flagTypes } from '../../contract/enums.ts'
-import { isRefusal, refuse } from '../../errors.ts'
 import type { BooleanFlag, Compiled, VariantFlag } from '../../evaluation/compile.ts'
 import type { Context } from '../../evaluation/context.ts'
 import {

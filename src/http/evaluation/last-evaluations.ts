@@ -1,6 +1,6 @@
-import { isRefusal } from '../../errors.ts'
+import { isRefusal } from '../../base/errors.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
-import { timeSlicer } from '../../event-loop.ts'
 import type { Live } from '../../projections/flag-memory/flag-store.ts'
 import type { FlagDoc } from '../../projections/flags.ts'
 import { type NamespaceDoc, namespaces } from '../../projections/namespaces.ts'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
+import { type FieldViolation, invalid, Refusal, refuse } from '../../base/errors.ts'
 import type { OfrepEvaluation, OfrepFailure } from '../../contract/ofrep.ts'
-import { type FieldViolation, invalid, Refusal, refuse } from '../../errors.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { Context } from '../../evaluation/context.ts'
 import type { Reason } from '../../evaluation/evaluate.ts'

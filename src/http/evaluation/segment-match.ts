@@ -1,9 +1,9 @@
+import { refuse } from '../../base/errors.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import type { SegmentMatch } from '../../contract/flags/segment-match.ts'
-import { refuse } from '../../errors.ts'
 import { compileConstraint, isNever } from '../../evaluation/constraint.ts'
 import type { ConstraintInput, SegmentInput } from '../../evaluation/flag.ts'
 import { holds, subjectOf } from '../../evaluation/segment.ts'
-import { timeSlicer } from '../../event-loop.ts'
 
 type Entity = { readonly entityId: string; readonly context: Readonly<Record<string, string>> }
 

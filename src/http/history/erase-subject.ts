@@ -1,6 +1,6 @@
+import { refuse } from '../../base/errors.ts'
 import type { IssuedToken } from '../../commands/erase-subject.ts'
 import type { SubjectErased } from '../../contract/history/searches.ts'
-import { refuse } from '../../errors.ts'
 import { contextOf } from '../commands/command-context.ts'
 import type { Call } from '../route/route.ts'
 import type { Service } from '../services/service.ts'

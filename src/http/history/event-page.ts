@@ -1,6 +1,6 @@
+import { refuse } from '../../base/errors.ts'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import { positionOf } from '../../contract/readers/moment.ts'
-import { refuse } from '../../errors.ts'
 import { cloudEvent } from '../../history/cloud-events.ts'
 import type { IndexedEvent } from '../../history/facts.ts'
 import { eventJson } from '../../history/forms.ts'

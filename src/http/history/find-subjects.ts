@@ -1,5 +1,5 @@
+import { refuse } from '../../base/errors.ts'
 import type { SubjectFound } from '../../contract/history/searches.ts'
-import { refuse } from '../../errors.ts'
 import { isLogin } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
 import type { IndexedEvent } from '../../history/facts.ts'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { invalid } from '../../base/errors.ts'
 import type { HistoryEvents } from '../../contract/history/events.ts'
-import { invalid } from '../../errors.ts'
 import type { EventFilter } from '../../history/filter.ts'
 import type { OpenEvent } from '../../history/opened-fields.ts'
 import type { Head } from '../../history/spans.ts'

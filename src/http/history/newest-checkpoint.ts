@@ -1,5 +1,5 @@
 import { viewBehind } from '../../as-of/view-behind.ts'
-import { Refusal, refuse } from '../../errors.ts'
+import { Refusal, refuse } from '../../base/errors.ts'
 import type { KeptCheckpoint } from '../../ledger/ledger-store.ts'
 import type { Service } from '../services/service.ts'
 

@@ -1,6 +1,6 @@
+import { refuse } from '../../base/errors.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import type { DiffItem, StateDiff } from '../../contract/history/state.ts'
-import { refuse } from '../../errors.ts'
-import { timeSlicer } from '../../event-loop.ts'
 import { differences } from '../../history/diff.ts'
 import { flags } from '../../projections/flags.ts'
 import { namespaces } from '../../projections/namespaces.ts'

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { Call } from '../route/route.ts'
 import { whenOver } from '../wire/room.ts'
 

@@ -1,6 +1,6 @@
 import type { AsOf } from '../../as-of/as-of.ts'
+import { invalid, refuse } from '../../base/errors.ts'
 import type { StreamState } from '../../contract/history/state.ts'
-import { invalid, refuse } from '../../errors.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import { typeName } from '../../events/define.ts'
 import type { LogPlace } from '../../history/places.ts'

@@ -1,6 +1,6 @@
 import type { Moment } from '../../as-of/as-of.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import { momentText } from '../../contract/readers/moment.ts'
-import { timeSlicer } from '../../event-loop.ts'
 import type { Live } from '../../projections/flag-memory/flag-store.ts'
 import type { FlagDoc } from '../../projections/flags.ts'
 import type { NamespaceDoc } from '../../projections/namespaces.ts'

@@ -1,4 +1,4 @@
-import { sortSliced } from '../../event-loop.ts'
+import { sortSliced } from '../../base/event-loop.ts'
 import type { Order } from './paging.ts'
 
 /** Search and sort order of a list. `q` is matched in key and name, ignoring case; `''` matches every item. */

@@ -13,7 +13,7 @@ import {
 } from '../../access/rules.ts'
 import { claimsIn } from '../../auth/identity.ts'
 import { refusalFor } from '../../auth/refusal-details.ts'
-import { isRefusal, type Refusal } from '../../errors.ts'
+import { isRefusal, type Refusal } from '../../base/errors.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 import type { TokenGrant } from '../auth/issue-token.ts'
 import type { AuthServices } from '../services/auth.ts'

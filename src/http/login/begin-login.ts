@@ -1,7 +1,7 @@
 import { freshSecrets, type LoginSecrets } from '../../auth/identity.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { Shown } from '../../contract/answer.ts'
 import type { LoginBegun, loginQuery } from '../../contract/login/login.ts'
-import { Refusal } from '../../errors.ts'
 import type { Call } from '../route/route.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { InstanceServices } from '../services/instance.ts'

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { Refusal, refuse } from '../../errors.ts'
+import { Refusal, refuse } from '../../base/errors.ts'
 import { contextOf } from '../commands/command-context.ts'
 import type { Call } from '../route/route.ts'
 import type { AuthServices } from '../services/auth.ts'

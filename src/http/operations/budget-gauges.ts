@@ -1,4 +1,4 @@
-import type { ByteBudget } from '../../byte-budget.ts'
+import type { ByteBudget } from '../../base/byte-budget.ts'
 import type { Budgets } from '../wire/room.ts'
 import type { Metrics } from './metrics.ts'
 

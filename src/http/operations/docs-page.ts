@@ -1,4 +1,4 @@
-import { refusals } from '../../errors.ts'
+import { refusals } from '../../base/errors.ts'
 import type { OpenApi, Operation } from './openapi.ts'
 
 const style = `

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { constants, createGzip } from 'node:zlib'
-import type { Clock } from '../../clock.ts'
-import { timeSlicer } from '../../event-loop.ts'
+import type { Clock } from '../../base/clock.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import { chunksOf } from '../wire/pieces.ts'
 
 /** Time slice (ms) for writing a page before other work runs. */

@@ -1,4 +1,4 @@
-import { whyOf } from '../../errors.ts'
+import { whyOf } from '../../base/errors.ts'
 import { unreadableOf } from '../../events/unreadable.ts'
 import type { Spec } from '../route/route.ts'
 import type { CommandServices } from '../services/commands.ts'

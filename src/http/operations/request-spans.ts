@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import type { Span, Tracer } from '../../tracing.ts'
+import type { Span, Tracer } from '../../base/tracing.ts'
 import type { Answered } from '../wire/reply.ts'
 
 declare module 'node:http' {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Queue, Run } from '../../jobs/queue.ts'
 import type { Metrics } from './metrics.ts'
 

@@ -1,4 +1,4 @@
-import { isRefusal } from '../../errors.ts'
+import { isRefusal } from '../../base/errors.ts'
 import type { Actor } from '../../events/meta.ts'
 import type { LastChange } from '../../projections/resource-model.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
+import { invalid } from '../../base/errors.ts'
 import {
   atQuery,
   type EvaluationBody,
@@ -11,7 +12,6 @@ import {
   reasonNames,
 } from '../../contract/evaluation.ts'
 import type { Raw } from '../../contract/readers/value.ts'
-import { invalid } from '../../errors.ts'
 import { type Work, workTogether } from '../../evaluation/segment.ts'
 import { inPath, NAMESPACE } from '../commands/resource-routes.ts'
 import type { Evaluator, Flags } from '../evaluation/evaluator.ts'

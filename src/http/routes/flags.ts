@@ -1,3 +1,4 @@
+import { refuse } from '../../base/errors.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { noFlag } from '../../commands/flag/state.ts'
 import { Nothing } from '../../contract/answer.ts'
@@ -12,7 +13,6 @@ import {
   newFlag,
 } from '../../contract/flags/flag.ts'
 import { singleWithUsage } from '../../contract/resource.ts'
-import { refuse } from '../../errors.ts'
 import { type FlagDoc, usesOf } from '../../projections/flags.ts'
 import { createsOnly } from '../commands/command-context.ts'
 import { flagWriter, namespacedRoute, namespaceOf, takeDocument, viewOf } from '../commands/resource-routes.ts'

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import { refuse } from '../../base/errors.ts'
 import { Health, healthQuery, Liveness, Readiness } from '../../contract/operations.ts'
 import { named } from '../../contract/readers/input.ts'
-import { refuse } from '../../errors.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { Service } from '../services/service.ts'

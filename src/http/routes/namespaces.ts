@@ -1,6 +1,7 @@
 import { EVERYWHERE } from '../../access/grants.ts'
 import { rightsAt } from '../../access/reach.ts'
 import { bitOf } from '../../access/rights.ts'
+import { refuse } from '../../base/errors.ts'
 import { namespace } from '../../commands/namespace.ts'
 import { Nothing } from '../../contract/answer.ts'
 import {
@@ -15,7 +16,6 @@ import {
 import { member } from '../../contract/readers/input.ts'
 import type { Raw } from '../../contract/readers/value.ts'
 import { singleWithUsage } from '../../contract/resource.ts'
-import { refuse } from '../../errors.ts'
 import type { NamespaceDoc } from '../../projections/namespaces.ts'
 import { createsOnly } from '../commands/command-context.ts'
 import { inPath, NAMESPACE, namespaceOf, namespaceWriter, newId, viewOf } from '../commands/resource-routes.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import { refuse } from '../../base/errors.ts'
 import { OfrepEvents, ofrepEvents } from '../../contract/ofrep.ts'
-import { refuse } from '../../errors.ts'
 import { namespaceOfStream } from '../auth/stream-ticket.ts'
 import { ofrepError } from '../evaluation/ofrep.ts'
 import { headerText } from '../preconditions.ts'

@@ -1,3 +1,4 @@
+import { invalid, refuse } from '../../base/errors.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { Nothing } from '../../contract/answer.ts'
 import {
@@ -11,7 +12,6 @@ import {
 import { eachOnce, partOf } from '../../contract/flags/rule-fields.ts'
 import { momentText } from '../../contract/readers/moment.ts'
 import { paged, single } from '../../contract/resource.ts'
-import { invalid, refuse } from '../../errors.ts'
 import type { FlagDoc, RolloutDoc } from '../../projections/flags.ts'
 import { flagAt, flagWriter, inPath, NAMESPACE, namespaceOf, newId } from '../commands/resource-routes.ts'
 import { byRank, pageOf } from '../lists/paging.ts'

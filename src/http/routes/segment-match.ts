@@ -1,6 +1,6 @@
+import { inPlace, refuse } from '../../base/errors.ts'
 import { SegmentMatch, segmentMatchBody } from '../../contract/flags/segment-match.ts'
 import type { ReadBy } from '../../contract/readers/input.ts'
-import { inPlace, refuse } from '../../errors.ts'
 import type { ConstraintInput } from '../../evaluation/flag.ts'
 import { checkedConstraint } from '../commands/constraint-check.ts'
 import { namespacedRoute, namespaceOf } from '../commands/resource-routes.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import { refuse } from '../../base/errors.ts'
 import { Text } from '../../contract/answer.ts'
-import { refuse } from '../../errors.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { UiFiles } from '../ui/files.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Execute } from '../../commands/execute.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { Sealer } from '../../events/personal.ts'

@@ -1,7 +1,7 @@
+import type { Tracer } from '../../base/tracing.ts'
 import type { HistoryReadRecorder } from '../../jobs/history-reads.ts'
 import type { LastUses } from '../../jobs/last-uses.ts'
 import type { RefusalHistory } from '../../jobs/refusals.ts'
-import type { Tracer } from '../../tracing.ts'
 import type { Metrics } from '../operations/metrics.ts'
 
 /** Services that record requests: metrics, history and log. */

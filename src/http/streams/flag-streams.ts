@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Caller } from '../wire/caller.ts'
 import { attempt } from '../wire/fault.ts'
 import { openSlots, type StreamLimits } from './slots.ts'

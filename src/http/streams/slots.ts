@@ -1,4 +1,4 @@
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { Caller } from '../wire/caller.ts'
 import { addressKey } from '../wire/client-address.ts'
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { Clock } from '../../clock.ts'
-import { timeSlicer } from '../../event-loop.ts'
+import type { Clock } from '../../base/clock.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import { attempt } from '../wire/fault.ts'
 
 /** Time in ms in which changes become one frame. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyRequest } from 'fastify'
-import { arrivals } from '../../event-loop.ts'
+import { arrivals } from '../../base/event-loop.ts'
 import { whenSent } from './room.ts'
 
 declare module 'node:http' {

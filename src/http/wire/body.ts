@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { invalid, Refusal, refuse } from '../../base/errors.ts'
+import { closingQuote, LONG_NUMBER, parseExactly, QUOTE } from '../../base/exact-json.ts'
 import { objectOf, type Raw } from '../../contract/readers/value.ts'
-import { invalid, Refusal, refuse } from '../../errors.ts'
-import { closingQuote, LONG_NUMBER, parseExactly, QUOTE } from '../../exact-json.ts'
 import { bodyRoom, type Of, SMALL } from './room.ts'
 
 const DEEPEST = 64

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 /** Formats times as RFC 3339 UTC text with milliseconds, at most once per millisecond. */
 export const timeFormat = (): ((date: Date) => string) => {

@@ -1,7 +1,7 @@
 import '@fastify/cookie'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 /** Names and attributes of the two cookies (api.md §3.4). `domain` has no scheme or port. */
 type CookieSettings = {

@@ -1,6 +1,6 @@
 import { type ServerResponse } from 'node:http'
 import { Server, type Socket } from 'node:net'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { answering } from './connections.ts'
 import { type Port, unbind } from './port.ts'
 

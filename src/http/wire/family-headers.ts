@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { refuse } from '../../errors.ts'
+import { refuse } from '../../base/errors.ts'
 
 /** Kinds of namespace and version headers, `x-<word>-<kind>`, that clients of the family send under any word. */
 const KINDS = ['namespace', 'accept-server-version', 'environment'] as const

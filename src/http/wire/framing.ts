@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Refusal } from '../../errors.ts'
-import { parentIn } from '../../tracing.ts'
+import { Refusal } from '../../base/errors.ts'
+import { parentIn } from '../../base/tracing.ts'
 import { HEADER_LIMIT } from './arriving-requests.ts'
 import { emptied, wrongTarget } from './path.ts'
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { timeSlicer } from '../../event-loop.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 
 type Chunks = readonly Buffer[]
 type Kept = { readonly name: string; readonly chunks: Promise<Chunks | undefined> }

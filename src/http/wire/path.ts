@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
+import { Refusal } from '../../base/errors.ts'
 import { type Query, queryIn } from '../../contract/readers/input.ts'
-import { Refusal } from '../../errors.ts'
 import { HEADER_LIMIT } from './arriving-requests.ts'
 
 declare module 'node:http' {

@@ -1,5 +1,5 @@
-import { Refusal } from '../../errors.ts'
-import { forEachSliced } from '../../event-loop.ts'
+import { Refusal } from '../../base/errors.ts'
+import { forEachSliced } from '../../base/event-loop.ts'
 import { type Answer, type Json, written } from './reply.ts'
 import { hasRoomFor, type Of, takeRoom } from './room.ts'
 

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { headerBytes, MOST_HEADERS } from './arriving-requests.ts'
 import { cutStalled, type Patience } from './stalled.ts'
 

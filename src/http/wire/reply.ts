@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Refusal } from '../../errors.ts'
+import type { Refusal } from '../../base/errors.ts'
 import type { Kept, Packed } from './gzip.ts'
 import type { Chunks } from './stream.ts'
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ByteBudget, Lease } from '../../byte-budget.ts'
+import type { ByteBudget, Lease } from '../../base/byte-budget.ts'
 import { takerOf } from './caller.ts'
 
 /** Memory budgets shared by all requests (docs/decisions/0034). */

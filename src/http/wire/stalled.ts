@@ -1,5 +1,5 @@
 import type { Server, Socket } from 'node:net'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 /** Interval (ms) between checks, and number of consecutive checks without progress before a connection is cut. */
 export type Patience = { readonly every: number; readonly looks: number }

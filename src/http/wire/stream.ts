@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { timeSlicer } from '../../event-loop.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import { attempt, sendError } from './fault.ts'
 
 /** Bytes of an answer, created as the client reads them. */

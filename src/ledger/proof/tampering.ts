@@ -1,4 +1,4 @@
-import { timeSlicer } from '../../event-loop.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import { HASH_BYTES, type Hash, isSameHash } from '../hashes.ts'
 
 /** Kind of a difference between the retained leaves of a log and its present leaves. */

@@ -1,5 +1,5 @@
 import type { LRUCache } from 'lru-cache'
-import { timeSlicer } from '../../event-loop.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { entryOf, leafOf } from '../entry.ts'
 import type { Hash } from '../hashes.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { KeptCheckpoint, LedgerStore } from '../ledger-store.ts'
 
 /** Interval in ms at which signatures that other instances added are read. */

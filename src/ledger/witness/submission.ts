@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import { messageOf } from '../../errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
 import { base64Of } from '../base64.ts'
 import { sha256 } from '../hashes.ts'
 import type { KeptCheckpoint, WitnessedCheckpoint } from '../ledger-store.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { LogProjection } from '../history/log-projection.ts'
 import type { Checkpoint, Views } from '../views.ts'

@@ -1,4 +1,4 @@
-import { eachTogether } from '../../concurrency.ts'
+import { eachTogether } from '../../base/concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { isLogProjection, type ReadModel } from '../history/log-projection.ts'
 import { areQuiet } from '../projection.ts'

@@ -1,6 +1,6 @@
-import { type Clock, type Timer, withTimeout } from '../../clock.ts'
-import { sharedCalls } from '../../concurrency.ts'
-import { whyOf } from '../../errors.ts'
+import { type Clock, type Timer, withTimeout } from '../../base/clock.ts'
+import { sharedCalls } from '../../base/concurrency.ts'
+import { whyOf } from '../../base/errors.ts'
 import type { EventLog } from '../../events/log.ts'
 
 /**

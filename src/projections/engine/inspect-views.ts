@@ -1,4 +1,4 @@
-import { eachTogether } from '../../concurrency.ts'
+import { eachTogether } from '../../base/concurrency.ts'
 import type { Binding } from '../../events/binding.ts'
 import type { EventLog } from '../../events/log.ts'
 import type { View, Views } from '../views.ts'

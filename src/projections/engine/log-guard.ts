@@ -1,6 +1,6 @@
-import type { Clock } from '../../clock.ts'
-import { sharedCalls } from '../../concurrency.ts'
-import { refuse } from '../../errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { sharedCalls } from '../../base/concurrency.ts'
+import { refuse } from '../../base/errors.ts'
 import type { Appended, EventLog } from '../../events/log.ts'
 import type { LogTap } from '../../events/tapped-log.ts'
 

@@ -1,4 +1,4 @@
-import { isRefusal } from '../../errors.ts'
+import { isRefusal } from '../../base/errors.ts'
 import type { ReadModel } from '../history/log-projection.ts'
 import type { Checkpoint, Row, Views } from '../views.ts'
 import type { Checkpoints } from './checkpoints.ts'

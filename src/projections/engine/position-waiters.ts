@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 /** The position reached so far, and the callers that wait for a later one. */
 export const positionWaiters = (clock: Clock) => {

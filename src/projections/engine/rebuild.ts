@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { isLogProjection, type LogProjection, type ReadModel } from '../history/log-projection.ts'
 import type { AnyProjection } from '../projection.ts'

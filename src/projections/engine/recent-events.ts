@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Stored } from '../../events/log.ts'
 
 /** Maximum number of events and characters kept for a reader that is behind. A reader further behind reads the log. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import { eachTogether } from '../../concurrency.ts'
+import type { Clock } from '../../base/clock.ts'
+import { eachTogether } from '../../base/concurrency.ts'
 import type { Stored } from '../../events/log.ts'
 import type { LogProjection, ReadModel } from '../history/log-projection.ts'
 import type { AnyProjection } from '../projection.ts'

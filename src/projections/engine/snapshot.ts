@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { timeSlicer } from '../../event-loop.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import { METHODS } from '../../events/token.ts'
 import { projections } from '../all.ts'
 import type { TokenSnapshot } from '../token-memory/snapshot.ts'

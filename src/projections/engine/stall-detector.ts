@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 /** Time in ms without a step after which the writer counts as stalled. With the delay of the lease it stays under 5 s. */
 const STUCK_MS = 2_500

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { View, Views } from '../views.ts'
 import { positionWaiters } from './position-waiters.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { areLost, checkpointsOf, leastPosition, namer } from './checkpoints.ts'
 import type { Anchor } from './log-guard.ts'
 import { oversizedRows } from './oversized-rows.ts'

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { timeSlicer } from '../../event-loop.ts'
+import { timeSlicer } from '../../base/event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { unreadableOf } from '../../events/unreadable.ts'
 import { type AnyProjection, project } from '../projection.ts'

@@ -1,5 +1,5 @@
 import { openBullmq } from '../../../src/adapters/redis/queue.ts'
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/base/clock.ts'
 
 /** An instance whose run never ends. It reports its start and waits to be killed. */
 const [url = '', prefix = ''] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import t from 'tap'
 import { openBullmq } from '../../../src/adapters/redis/queue.ts'
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/base/clock.ts'
 import { eventually } from '../../wait.ts'
 import { ownRedis } from '../servers.ts'
 import { ignore } from './sharing.ts'

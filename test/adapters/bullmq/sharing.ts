@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { RedisPlace } from '../../../src/adapters/redis/address.ts'
 import { openRedisLimits } from '../../../src/adapters/redis/rate-limit.ts'
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/base/clock.ts'
 import { eventually } from '../../wait.ts'
 import { sharedQueue } from './store.ts'
 

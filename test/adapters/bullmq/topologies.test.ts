@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import t from 'tap'
 import { openRedisLimits } from '../../../src/adapters/redis/rate-limit.ts'
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/base/clock.ts'
 import { eventually, quiet } from '../../wait.ts'
 import { REDIS_SECRET, redisSentinels, redisTls } from '../redis-topologies.ts'
 import { ownRedis, type Server } from '../servers.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openEmbedded } from '../../../src/adapters/embedded/open.ts'
 import { openDatabase } from '../../../src/adapters/embedded/sqlite.ts'
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/base/clock.ts'
 import { collect, happened } from '../../contracts/log.ts'
 import { newDirectory } from './store.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { rowsUnderWay } from '../../../src/adapters/embedded/views/pending-rows.ts'
 import type { Channel } from '../../../src/adapters/embedded/writer/channel.ts'
-import { isRefusal } from '../../../src/errors.ts'
+import { isRefusal } from '../../../src/base/errors.ts'
 import type { Row, View } from '../../../src/projections/views.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 

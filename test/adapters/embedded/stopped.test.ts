@@ -3,7 +3,7 @@ import { copyFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { openEmbedded } from '../../../src/adapters/embedded/open.ts'
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/base/clock.ts'
 import { tokens } from '../../../src/projections/tokens.ts'
 import { newDirectory } from './store.ts'
 

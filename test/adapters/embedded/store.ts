@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Embedded, openEmbedded } from '../../../src/adapters/embedded/open.ts'
-import { type Clock, systemClock } from '../../../src/clock.ts'
+import { type Clock, systemClock } from '../../../src/base/clock.ts'
 
 /** A directory that is removed with its test. */
 export const newDirectory = async (t: Test): Promise<string> => {

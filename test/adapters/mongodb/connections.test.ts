@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { openMongo } from '../../../src/adapters/mongodb/open.ts'
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/base/clock.ts'
 import { scriptedMongo } from '../../stand-ins/mongodb.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 import { eventually } from '../../wait.ts'

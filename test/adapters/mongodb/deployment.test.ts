@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import type { KeyFile } from '../../../src/adapters/embedded/files/key-file.ts'
-import type { Clock } from '../../../src/clock.ts'
+import type { Clock } from '../../../src/base/clock.ts'
 import { bindingContract } from '../../contracts/binding.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 import { ownMongo } from '../servers.ts'

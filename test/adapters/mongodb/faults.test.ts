@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { Refusal } from '../../../src/errors.ts'
+import { Refusal } from '../../../src/base/errors.ts'
 import type { Row, View, Views } from '../../../src/projections/views.ts'
 import { checkpointAt } from '../../contracts/views.ts'
 import { virtualClock } from '../../virtual-clock.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isRefusal } from '../../../src/errors.ts'
+import { isRefusal } from '../../../src/base/errors.ts'
 import { eventually } from '../../wait.ts'
 import { mongoAddresses } from '../servers.ts'
 import { database } from './store.ts'

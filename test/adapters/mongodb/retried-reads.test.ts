@@ -1,7 +1,7 @@
 import t from 'tap'
 import { mongoCalls } from '../../../src/adapters/mongodb/calls.ts'
 import { mongoViews, type ViewsParts } from '../../../src/adapters/mongodb/views.ts'
-import { Refusal } from '../../../src/errors.ts'
+import { Refusal } from '../../../src/base/errors.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 
 const view = { name: 'pets', version: 1, fields: ['name', 'size'], indexes: [] }

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openMongo } from '../../../src/adapters/mongodb/open.ts'
-import type { Clock } from '../../../src/clock.ts'
+import type { Clock } from '../../../src/base/clock.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 import { eventually } from '../../wait.ts'
 import { STAND_IN_BULK } from '../servers.ts'

@@ -1,7 +1,7 @@
 import gossip from '@eventstore/db-client/generated/gossip_pb.js'
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js'
 import type grpc from '@grpc/grpc-js'
-import type { Clock } from '../../../src/clock.ts'
+import type { Clock } from '../../../src/base/clock.ts'
 import { beginning, type Law } from './law.ts'
 import { type Failure, failure, uuid } from './wire.ts'
 

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { type Clock, systemClock } from '../../../src/clock.ts'
+import { type Clock, systemClock } from '../../../src/base/clock.ts'
 
 /**
  * Event as the server stores it. Positions are byte offsets: unique and increasing, with gaps. `created` is in 100 ns

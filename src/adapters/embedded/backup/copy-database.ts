@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { timeSlicer } from '../../../event-loop.ts'
+import { timeSlicer } from '../../../base/event-loop.ts'
 import { privateFile } from '../files/private-file.ts'
 import { ledgerOps } from '../ledger/ledger-file.ts'
 import { subjectsSchema } from '../schema.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
-import { insistOnFiles } from '../../../regular-file.ts'
+import { insistOnFiles } from '../../../base/regular-file.ts'
 import { giveTo } from '../files/private-file.ts'
 
 const CHUNK = 1_048_576

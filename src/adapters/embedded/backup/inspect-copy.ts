@@ -1,4 +1,4 @@
-import { messageOf } from '../../../errors.ts'
+import { messageOf } from '../../../base/errors.ts'
 import { problemsOf, schemaOf } from '../files/inspect.ts'
 import { sqliteProblems } from '../files/look.ts'
 import { valueProblems } from '../files/schema-differences.ts'

@@ -1,4 +1,4 @@
-import { timeSlicer } from '../../../event-loop.ts'
+import { timeSlicer } from '../../../base/event-loop.ts'
 import { schemaOf } from '../files/inspect.ts'
 import { type Database, openDatabase, rowsOf, type Value } from '../sqlite.ts'
 import { openCopy } from './copy-database.ts'

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises'
-import type { Clock, Timer } from '../../../clock.ts'
+import type { Clock, Timer } from '../../../base/clock.ts'
 
 /** Minimum free bytes for the disk to count as having space. */
 const ROOM = 1_048_576

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { insistOnFiles } from '../../../regular-file.ts'
+import { insistOnFiles } from '../../../base/regular-file.ts'
 import { type Database, isBusy, openDatabase } from '../sqlite.ts'
 import { atPlace } from './directory.ts'
 import { privateFile } from './private-file.ts'

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { refuse } from '../../../errors.ts'
+import { refuse } from '../../../base/errors.ts'
 import type { EventLog } from '../../../events/log.ts'
 import { opens } from '../../key-wrap.ts'
 import { WITNESS } from '../keys.ts'

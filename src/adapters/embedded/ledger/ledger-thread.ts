@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { Refusal } from '../../../errors.ts'
+import { Refusal } from '../../../base/errors.ts'
 import type { LedgerStore } from '../../../ledger/ledger-store.ts'
 import type { LedgerOps } from './ledger-file.ts'
 import type { LedgerRequest, LedgerResponse } from './thread.ts'

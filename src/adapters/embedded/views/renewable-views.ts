@@ -1,4 +1,4 @@
-import { Refusal } from '../../../errors.ts'
+import { Refusal } from '../../../base/errors.ts'
 import type { Views } from '../../../projections/views.ts'
 import { DAMAGED } from '../sqlite.ts'
 import type { Channel } from '../writer/channel.ts'

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../../clock.ts'
+import type { Clock, Timer } from '../../../base/clock.ts'
 import type { Failure, Request } from '../writer/protocol.ts'
 
 const RETRY_MS = 250

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { Checkpoint, Index, Row, Scalar, View, Views } from '../../../projections/views.ts'
 import { type Database, isPage, rowsOf, type Value } from '../sqlite.ts'
 import type { Channel } from '../writer/channel.ts'

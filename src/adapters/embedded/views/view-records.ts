@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { RecordOf, Views } from '../../../projections/views.ts'
 import { type Database, rowsOf, type whileOpen } from '../sqlite.ts'
 import type { Channel } from '../writer/channel.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../clock.ts'
-import { refuse } from '../../../errors.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { refuse } from '../../../base/errors.ts'
 import { type Row, supersedes, type View, type ViewPart, type Views } from '../../../projections/views.ts'
 import {
   type Database,

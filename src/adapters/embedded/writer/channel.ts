@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { semaphore } from '../../../concurrency.ts'
-import { Refusal } from '../../../errors.ts'
+import { semaphore } from '../../../base/concurrency.ts'
+import { Refusal } from '../../../base/errors.ts'
 import { takenAway } from '../files/taken-away.ts'
 import { DAMAGED } from '../sqlite.ts'
 import {

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { systemClock } from '../../../clock.ts'
-import { messageOf } from '../../../errors.ts'
+import { systemClock } from '../../../base/clock.ts'
+import { messageOf } from '../../../base/errors.ts'
 import { LOCK } from '../files/lock.ts'
 import { insistOnSame, isTakenAway, openFilesOf } from '../files/taken-away.ts'
 import {

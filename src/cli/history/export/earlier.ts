@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { fail } from '../../../failure.ts'
+import { fail } from '../../../base/failure.ts'
 import type { ExportFile } from '../../../history/export/manifest.ts'
 import type { PlacedLine } from '../../../history/export/read-line.ts'
 import type { Selection } from '../../../ledger/proof/cover.ts'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { EXIT, fail } from '../../../failure.ts'
+import { EXIT, fail } from '../../../base/failure.ts'
 import { EXPORT_FORMATS, type ExportFormat } from '../../../history/export/manifest.ts'
 import { type StoreOptions, storeConfig, withStore } from '../../offline/store-config.ts'
 import { clientOf, type TargetOptions, wholeNumber, withTarget } from '../../options.ts'

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { fail } from '../../../failure.ts'
+import { fail } from '../../../base/failure.ts'
 import type { ExportFile } from '../../../history/export/manifest.ts'
 import type { ExportedEvent, FileEncoder } from './file-encoder.ts'
 import type { ExportForm } from './forms.ts'

@@ -1,4 +1,4 @@
-import { fail } from '../../../failure.ts'
+import { fail } from '../../../base/failure.ts'
 import { type ExportFile, type ExportFormat, type Manifest, manifestText } from '../../../history/export/manifest.ts'
 import { base64Of } from '../../../ledger/base64.ts'
 import { isSameHash } from '../../../ledger/hashes.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../clock.ts'
-import { EXIT, fail, isFailure } from '../../../failure.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { EXIT, fail, isFailure } from '../../../base/failure.ts'
 import { readNdjson } from '../../../history/export/ndjson-lines.ts'
 import { indexedEvent } from '../../../history/facts.ts'
 import type { OpenedFields } from '../../../history/opened-fields.ts'

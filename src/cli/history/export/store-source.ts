@@ -1,6 +1,6 @@
+import { timeSlicer } from '../../../base/event-loop.ts'
+import { fail } from '../../../base/failure.ts'
 import { eventsQuery } from '../../../contract/history/events.ts'
-import { timeSlicer } from '../../../event-loop.ts'
-import { fail } from '../../../failure.ts'
 import { indexedEvent } from '../../../history/facts.ts'
 import { eventFilter, filterIn } from '../../../history/filter.ts'
 import { eventLine } from '../../../history/forms.ts'

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { EXIT, fail, isFailure } from '../../../failure.ts'
+import { EXIT, fail, isFailure } from '../../../base/failure.ts'
 import { readNdjson } from '../../../history/export/ndjson-lines.ts'
 import { type VerifiedProof, verifyProof, type Withheld } from '../../../ledger/proof/proof-text.ts'
 import type { Client } from '../../client/client.ts'

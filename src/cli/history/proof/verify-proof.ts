@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Command } from 'commander'
-import { fail } from '../../../failure.ts'
+import { fail } from '../../../base/failure.ts'
 import { base64Of } from '../../../ledger/base64.ts'
 import type { VerifierKey } from '../../../ledger/note/vkey.ts'
 import { type VerifiedProof, verifyProof } from '../../../ledger/proof/proof-text.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { Config } from '../../../config/load.ts'
 import type { IndexedEvent } from '../../../history/facts.ts'
 

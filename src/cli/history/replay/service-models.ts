@@ -1,6 +1,6 @@
+import { fail } from '../../../base/failure.ts'
 import type { Config } from '../../../config/load.ts'
 import type { ReadModel, ReadModelRow } from '../../../contract/history/read-models.ts'
-import { fail } from '../../../failure.ts'
 import { type Client, segment } from '../../client/client.ts'
 import { embeddedConfig } from '../../offline/embedded.ts'
 import { clientOf, type TargetOptions } from '../../options.ts'

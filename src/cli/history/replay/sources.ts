@@ -1,5 +1,5 @@
-import type { Clock } from '../../../clock.ts'
-import { fail } from '../../../failure.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { fail } from '../../../base/failure.ts'
 import { type IndexedEvent, indexedEvent } from '../../../history/facts.ts'
 import { eventLine } from '../../../history/forms.ts'
 import type { Client } from '../../client/client.ts'

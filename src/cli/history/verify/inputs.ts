@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { fail } from '../../../failure.ts'
+import { fail } from '../../../base/failure.ts'
 import { type Manifest, parseManifest } from '../../../history/export/manifest.ts'
 import { parseVkey } from '../../../ledger/note/vkey.ts'
 import { exactTextOfFile } from '../../ledger/checkpoint-file.ts'

@@ -1,6 +1,6 @@
+import { timeSlicer } from '../../../base/event-loop.ts'
+import { fail } from '../../../base/failure.ts'
 import { eventsQuery } from '../../../contract/history/events.ts'
-import { timeSlicer } from '../../../event-loop.ts'
-import { fail } from '../../../failure.ts'
 import type { Manifest } from '../../../history/export/manifest.ts'
 import type { ReadLine } from '../../../history/export/read-line.ts'
 import { eventFilter, filterIn } from '../../../history/filter.ts'

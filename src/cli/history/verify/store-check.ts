@@ -1,4 +1,4 @@
-import { fail } from '../../../failure.ts'
+import { fail } from '../../../base/failure.ts'
 import { isSameHash } from '../../../ledger/hashes.ts'
 import { treeOfPages } from '../../../ledger/log-comparison.ts'
 import { parseCheckpoint } from '../../../ledger/note/checkpoint.ts'

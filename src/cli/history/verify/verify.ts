@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { EXIT, fail } from '../../../failure.ts'
+import { EXIT, fail } from '../../../base/failure.ts'
 import { base64Of } from '../../../ledger/base64.ts'
 import { keysGiven, vkeyOption } from '../../ledger/checkpoint-file.ts'
 import { readHashes } from '../../ledger/hash-file.ts'

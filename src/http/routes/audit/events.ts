@@ -1,6 +1,6 @@
+import { invalid } from '../../../base/errors.ts'
 import { type EventsFormat, HistoryEvent, HistoryEvents, personal } from '../../../contract/history/events.ts'
 import { query as queryOf } from '../../../contract/readers/input.ts'
-import { invalid } from '../../../errors.ts'
 import { asOfReading } from '../../as-of-readings.ts'
 import { countReading } from '../../history/counted.ts'
 import { cloudEventPageAnswer, eventAt, eventPageAnswer, eventPresenter } from '../../history/event-page.ts'

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { invalid, refuse } from '../../../base/errors.ts'
 import {
   consistencyQuery,
   LedgerConsistency,
@@ -6,7 +7,6 @@ import {
   type ProofQuery,
   proofQuery,
 } from '../../../contract/history/ledger.ts'
-import { invalid, refuse } from '../../../errors.ts'
 import { base64Of, hashOfBase64 } from '../../../ledger/base64.ts'
 import { entryOf, leafOf } from '../../../ledger/entry.ts'
 import type { KeptCheckpoint } from '../../../ledger/ledger-store.ts'

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import type { Refusal } from '../../../base/errors.ts'
 import { Nothing } from '../../../contract/answer.ts'
 import { LogoutForm } from '../../../contract/login/login.ts'
-import type { Refusal } from '../../../errors.ts'
 import { endAtProvider } from '../../login/end-at-provider.ts'
 import { turnedAway } from '../../login/login-attempts.ts'
 import { route } from '../../route/route.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import { refuse } from '../../../base/errors.ts'
 import { LoggedIn, LoginBegun, loginQuery } from '../../../contract/login/login.ts'
-import { refuse } from '../../../errors.ts'
 import type { LoginKind } from '../../../events/login.ts'
 import { beginLogin } from '../../login/begin-login.ts'
 import { completeLogin } from '../../login/complete-login.ts'

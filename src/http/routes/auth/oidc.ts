@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import { refuse } from '../../../base/errors.ts'
 import { Nothing } from '../../../contract/answer.ts'
-import { refuse } from '../../../errors.ts'
 import { endLogout } from '../../login/logout.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Refusal } from '../src/errors.ts'
+import { Refusal } from '../../src/base/errors.ts'
 
 await t.test('a refusal because of a fault has a stack trace, and one because of a client has none', (t) => {
   const { stackTraceLimit } = Error

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { byteBudget, type Lease, type Taker } from '../src/byte-budget.ts'
-import { isRefusal } from '../src/errors.ts'
-import { virtualClock } from './virtual-clock.ts'
+import { byteBudget, type Lease, type Taker } from '../../src/base/byte-budget.ts'
+import { isRefusal } from '../../src/base/errors.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 const MOST = 1600
 const who = (holder: string): Taker => ({ holder, published: false })

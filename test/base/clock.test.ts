@@ -1,7 +1,7 @@
 import t from 'tap'
-import { withTimeout } from '../src/clock.ts'
-import { noted } from './noted.ts'
-import { virtualClock } from './virtual-clock.ts'
+import { withTimeout } from '../../src/base/clock.ts'
+import { noted } from '../noted.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 await t.test('a result within the time limit is returned, and the timer is cancelled', async (t) => {
   const clock = virtualClock()

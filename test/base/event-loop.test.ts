@@ -8,7 +8,7 @@ import {
   measureSlicesBy,
   sortSliced,
   timeSlicer,
-} from '../src/event-loop.ts'
+} from '../../src/base/event-loop.ts'
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 /** Clock for the slices of this process. */

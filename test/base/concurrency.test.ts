@@ -1,7 +1,7 @@
 import t from 'tap'
-import { keyedQueue, semaphore, sharedCalls } from '../src/concurrency.ts'
-import { noted } from './noted.ts'
-import { virtualClock } from './virtual-clock.ts'
+import { keyedQueue, semaphore, sharedCalls } from '../../src/base/concurrency.ts'
+import { noted } from '../noted.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 const held = () => {
   let free = () => {}
