@@ -1,16 +1,13 @@
 #!/usr/bin/env node
 import { tooOld } from './cli/node-version.ts'
-import type { LoadServices } from './cli/services.ts'
+import type { Around } from './cli/options.ts'
 
 const USAGE = 2
 
-/**
- * Loads the service on demand, because it is large and most commands do not need it. Files written by the process are
- * accessible only to their owner.
- */
-const load: LoadServices = () => {
+/** Loads a module of the application. Files that the process writes afterwards are accessible only to their owner. */
+const load: Around['load'] = (module) => {
   process.umask(0o077)
-  return import('./app/start.ts')
+  return module()
 }
 
 /** Runs the command line. Imports its modules here, because an old Node.js cannot load them. */

@@ -18,17 +18,6 @@ import { type Logger, loggerOf } from './telemetry/logger.ts'
 import { hasOwnLine } from './telemetry/outage-log.ts'
 import { tracerOf } from './telemetry/tracing.ts'
 
-export { backUp } from './backup/back-up.ts'
-export { restoreBackup } from './backup/restore-backup.ts'
-export { ledgerStatus, rebuildLedger, restartLedger, resumeLedger } from './ledger/operations.ts'
-export { rotateLedgerKey } from './ledger/rotate-key.ts'
-export { moveStores } from './migrate/migrate.ts'
-export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProjections } from './offline/offline.ts'
-export { replayRecords } from './offline/replay.ts'
-export { checkLog } from './stores/check-log.ts'
-export { wrongAddresses } from './stores/store-addresses.ts'
-export { withRecords } from './stores/stored-records.ts'
-
 /** Fraction of the grace period for running requests. The rest of the grace period is for closing the stores. */
 const REQUESTS = 0.8
 

@@ -4,8 +4,7 @@ import { configSchema, publicSettings } from '../config/describe.ts'
 import { type Config, loadConfig } from '../config/load.ts'
 import { isConfigError, type Problem, printProblem } from '../config/problem.ts'
 import { checkAs } from './access/access-as.ts'
-import { type FileOptions, fileOf, withConfig, withOutput } from './options.ts'
-import type { CommandServices } from './services.ts'
+import { type CommandServices, type FileOptions, fileOf, withConfig, withOutput } from './options.ts'
 import { type OutputOptions, printMany } from './terminal/output.ts'
 
 const read = (options: FileOptions, { terminal: { env } }: CommandServices) => loadConfig({ ...fileOf(options), env })
@@ -18,7 +17,8 @@ const checked = async (options: FileOptions, given: CommandServices): Promise<Ch
     const { config, warnings, sources } = read(options, given)
     for (const warning of warnings) given.terminal.info(`warning: ${warning}`)
     if (config.storage.type !== 'cluster') return { config }
-    const wrong = await (await given.load()).wrongAddresses(config)
+    const { wrongAddresses } = await given.load(() => import('../app/stores/store-addresses.ts'))
+    const wrong = await wrongAddresses(config)
     const problems = wrong.map((problem) => ({ ...problem, place: sources.get(problem.key) ?? '' }))
     return problems.length === 0 ? { config } : { problems }
   } catch (error) {

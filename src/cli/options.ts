@@ -1,12 +1,28 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Clock } from '../base/clock.ts'
 import { fail } from '../base/failure.ts'
 import { parseDuration } from '../config/duration.ts'
 import { type Client, client, DEFAULT_ADDRESS } from './client/client.ts'
 import { findToken } from './client/credential.ts'
 import { momentOf } from './moment.ts'
-import type { CommandServices } from './services.ts'
 import type { Format } from './terminal/output.ts'
 import type { Terminal } from './terminal/terminal.ts'
+
+/** Environment of a run of the command line. */
+export type Around = {
+  /** Loads a module of `app` on demand, because most verbs do not need it. */
+  readonly load: <M>(module: () => Promise<M>) => Promise<M>
+  readonly clock: Clock
+  readonly terminal: Terminal
+}
+
+/** Services that every command receives. */
+export type CommandServices = Around & {
+  /** Words of the command line, without the name of the program. */
+  readonly argv: readonly string[]
+  /** Sets the exit code of a run that does not fail. */
+  readonly endWith: (exit: number) => void
+}
 
 const duration = (text: string): number => {
   const ms = parseDuration(text)

@@ -4,8 +4,7 @@ import { EXIT, isFailure } from '../base/failure.ts'
 import { version } from '../base/version.ts'
 import { isConfigError } from '../config/problem.ts'
 import { historyHelp } from './history-help.ts'
-import { insistOnValues } from './options.ts'
-import type { Around, CommandServices } from './services.ts'
+import { type Around, type CommandServices, insistOnValues } from './options.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 type AddVerb = (program: Command, given: CommandServices) => void

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { EXIT } from '../base/failure.ts'
 import { loadConfig } from '../config/load.ts'
-import { type FileOptions, fileOf, reasonOf, withConfig } from './options.ts'
-import type { CommandServices } from './services.ts'
+import { type CommandServices, type FileOptions, fileOf, reasonOf, withConfig } from './options.ts'
 import { serviceSignals } from './signals.ts'
 
 type ServeOptions = FileOptions & {
@@ -62,7 +61,7 @@ export const addServe = (program: Command, given: CommandServices): void => {
         env: given.terminal.env,
         flags: flagsOf(options),
       })
-      const { start } = await given.load()
+      const { start } = await given.load(() => import('../app/start.ts'))
       const fatal = () => process.exit(EXIT.failed)
       try {
         const accepting = { acceptLostKeys, acceptDamagedLog }

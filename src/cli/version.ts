@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { version } from '../base/version.ts'
-import { withField, withOutput } from './options.ts'
-import type { CommandServices } from './services.ts'
+import { type CommandServices, withField, withOutput } from './options.ts'
 import { type OutputOptions, printOne } from './terminal/output.ts'
 
 /** `rollcall version`: prints the version. */

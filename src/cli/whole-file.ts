@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { createWriteStream, statSync } from 'node:fs'
-import { appendFile, open, realpath, rename, rm } from 'node:fs/promises'
-import { userInfo } from 'node:os'
+import { createWriteStream, existsSync } from 'node:fs'
+import { appendFile, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fail } from '../base/failure.ts'
 import { insistOnFiles, noFileAt, whyUnread } from '../base/regular-file.ts'
+import { replaceFile } from '../base/replace-file.ts'
 
 /** Streams of the process by their names. Such a name can lead to a regular file, which belongs to the shell. */
 const STREAMS = /^\/(?:dev\/(?:std(?:out|err)|fd\/)|proc\/self\/fd\/)/
@@ -22,24 +22,8 @@ const pass = (path: string, text: string): Promise<void> =>
 
 const replace = async (path: string, text: string): Promise<void> => {
   insistOnFiles(path)
-  const found = statSync(path, { throwIfNoEntry: false })
-  const target = found ? await realpath(path) : path
-  const next = join(dirname(target), `.rollcall-${randomUUID()}`)
-  const handle = await open(next, 'wx')
-  try {
-    try {
-      if (found && userInfo().uid === 0) await handle.chown(found.uid, found.gid)
-      if (found) await handle.chmod(found.mode & 0o7777)
-      await handle.writeFile(text)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(next, target)
-  } catch (error) {
-    await rm(next, { force: true })
-    throw error
-  }
+  const target = existsSync(path) ? await realpath(path) : path
+  await replaceFile(target, [text], join(dirname(target), `.rollcall-${randomUUID()}`), target, false)
 }
 
 /**

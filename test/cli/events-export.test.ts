@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import type { withRecords } from '../../src/app/stores/stored-records.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import type { Around } from '../../src/cli/options.ts'
 import { run } from '../../src/cli/program.ts'
-import type { Services } from '../../src/cli/services.ts'
 import { clusterOf, withoutServers } from '../cluster/own.ts'
 import { startService } from '../start.ts'
 import { ledgerServer, ORIGIN, VKEY } from './ledger-server.ts'
@@ -32,18 +33,17 @@ const optionsOf = (format: string): readonly (readonly string[])[] => {
   ]
 }
 
-/** Services whose stores have the ledger of a test. */
+/** Loads modules of the application; the records of its stores have the ledger of a test. */
 const withLedger =
-  (checkpoint: () => Promise<string>): (() => Promise<Services>) =>
-  async () => {
-    const app = await import('../../src/app/start.ts')
-    return {
-      ...app,
-      withRecords: (config, clock, work) =>
-        app.withRecords(config, clock, async (records) =>
-          work({ ...records, ledger: async () => ({ origin: ORIGIN, vkeys: [VKEY], checkpoint: await checkpoint() }) }),
-        ),
-    }
+  (checkpoint: () => Promise<string>): Around['load'] =>
+  async (module) => {
+    const app = await module()
+    const { withRecords: open } = app as { readonly withRecords: typeof withRecords }
+    const opened: typeof withRecords = (config, clock, work) =>
+      open(config, clock, async (records) =>
+        work({ ...records, ledger: async () => ({ origin: ORIGIN, vkeys: [VKEY], checkpoint: await checkpoint() }) }),
+      )
+    return { ...app, withRecords: opened }
   }
 
 await t.test('service and store give the same files and manifests, and they verify', async (t) => {

@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { readModelsOf } from '../../src/app/history/read-models.ts'
-import type { Services } from '../../src/cli/services.ts'
+import type { moveStores } from '../../src/app/migrate/migrate.ts'
+import type { createTokenOffline } from '../../src/app/offline/offline.ts'
+import type { projectionStatus, rebuildProjections } from '../../src/app/offline/projections.ts'
+import type { Around } from '../../src/cli/options.ts'
 import { at } from '../../src/cli/terminal/output.ts'
 import { progressBar } from '../../src/cli/terminal/progress.ts'
 import { expiryOf } from '../../src/cli/token/expiry.ts'
@@ -269,33 +272,27 @@ await t.test('serve reports all problems of the configuration before it listens'
   t.match([ran.exit, ran.out, ran.err], [2, '', /log\.level: [^]*server\.http_port: [^]*\(command line\)/])
 })
 
-/** Fake services for the command line, and their recorded calls. */
+type Faked = {
+  readonly createTokenOffline: typeof createTokenOffline
+  readonly projectionStatus: typeof projectionStatus
+  readonly rebuildProjections: typeof rebuildProjections
+  readonly moveStores: typeof moveStores
+}
+
+/** Fake functions of the application for the command line, and their recorded calls. */
 const house = () => {
   const asked: string[] = []
-  const services: Services = {
-    start: async () => ({ url: '', close: async () => {} }),
-    checkLog: async () => ({ events: 0, findings: [] }),
-    withRecords: async (_config, _clock, work) => work({ pages: async function* () {}, ledger: async () => undefined }),
-    wrongAddresses: async () => [],
+  const app: Faked = {
     createTokenOffline: async ({ storage }, { name }) => {
       asked.push(`create ${name} ${storage.type === 'cluster' ? 'on cluster' : `in ${storage.data_dir}`}`)
       return { clientToken: 'offline-token', authentication: record('id-9', name) }
     },
-    deleteFlagOffline: async () => {},
     projectionStatus: async () =>
       ['tokens', 'flags'].map((name) => ({ name, version: 1, position: '9', head: '10', lag: 1 })),
-    rebuildProjections: async (_, { names, progress }) => {
+    rebuildProjections: async (_config, _clock, { names, progress }) => {
       for (const name of names) progress({ name, done: 10, total: 10 })
       asked.push(`rebuild ${names.join(' ')}`)
     },
-    ledgerStatus: async () => ({ state: 'ok', size: 0, keys: [], scrub: {} }),
-    resumeLedger: async () => ({ size: 0, events: 0 }),
-    restartLedger: async () => ({ origin: '', vkey: '', isContinued: false }),
-    rotateLedgerKey: async () => ({ vkey: '', isContinued: false }),
-    rebuildLedger: async () => ({ events: 0 }),
-    backUp: async () => ({ events: 0, position: '0', isSealed: false }),
-    restoreBackup: async () => ({ events: 0, position: '0', keys: false, ledger: { state: 'none' } }),
-    replayRecords: async () => ({ events: 0, models: [], later: 0 }),
     moveStores: async (from, to, { dryRun, progress }) => {
       progress({ name: 'copying', done: 4, total: 4 })
       asked.push(
@@ -304,11 +301,10 @@ const house = () => {
       return dryRun ? { events: 4, copied: 4 } : { events: 4, copied: 4, streams: 2, subjects: 1, digest: 'abc' }
     },
   }
-  return { asked, load: async () => services }
+  return { asked, load: async () => app as never }
 }
-/** Runs a command with these services; returns the exit code. */
-const exitOn = async (load: () => Promise<Services>, ...args: readonly string[]) =>
-  (await rollcall(args, {}, '', { load })).exit
+/** Runs a command with these functions; returns the exit code. */
+const exitOn = async (load: Around['load'], ...args: readonly string[]) => (await rollcall(args, {}, '', { load })).exit
 
 await t.test('projections rebuild asks for confirmation, then rebuilds some or all read models', async (t) => {
   const { asked, load } = house()

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
+import type { Around } from '../../src/cli/options.ts'
 import { run } from '../../src/cli/program.ts'
-import type { LoadServices } from '../../src/cli/services.ts'
 import { terminalOf } from '../../src/cli/terminal/terminal.ts'
 
 export type Seen = {
@@ -84,9 +84,7 @@ export const terminalWith = (env: NodeJS.ProcessEnv = {}, input = '', interactiv
   return { terminal, out: out.text, err: err.text }
 }
 
-const app: LoadServices = () => import('../../src/app/start.ts')
-
-type Within = { readonly clock?: Clock; readonly load?: LoadServices; readonly interactive?: boolean }
+type Within = { readonly clock?: Clock; readonly load?: Around['load']; readonly interactive?: boolean }
 
 /**
  * Runs the command line in this process with an empty environment. Uses the clock of the machine and the real stores
@@ -96,7 +94,7 @@ export const rollcall = async (
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
   input = '',
-  { clock = systemClock, load = app, interactive = false }: Within = {},
+  { clock = systemClock, load = (module) => module(), interactive = false }: Within = {},
 ): Promise<Ran> => {
   const { terminal, out, err } = terminalWith(env, input, interactive)
   const exit = await run(args, { load, clock, terminal })

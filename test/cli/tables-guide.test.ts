@@ -7,7 +7,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
 import { eventsSchema } from '../../src/adapters/embedded/schema.ts'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
-import type { Services } from '../../src/cli/services.ts'
+import type { withRecords } from '../../src/app/stores/stored-records.ts'
 import type { Stored } from '../../src/events/log.ts'
 import { base64Of } from '../../src/ledger/base64.ts'
 import { entryOf, leafOf } from '../../src/ledger/entry.ts'
@@ -87,8 +87,8 @@ const records = made.map(({ stream, type, data, meta = { actor: { kind: 'system'
 const exportsOf = async (t: Test): Promise<string> => {
   const folder = t.testdir()
   const checkpoint = await ledgerOf(records).checkpoint()
-  const load = async () =>
-    ({ withRecords: (_config, _clock, work) => work(storeOf(records, checkpoint)) }) as Partial<Services> as Services
+  const opened: typeof withRecords = (_config, _clock, work) => work(storeOf(records, checkpoint))
+  const load = async () => ({ withRecords: opened }) as never
   const commands = [...guide.matchAll(/^rollcall (events export) (\S+)(.*)$/gm)]
   t.equal(commands.length, 3)
   for (const [, verb, out, options] of commands) {

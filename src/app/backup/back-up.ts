@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
-import type { BackupServices } from '../../cli/offline/backup-services.ts'
+import type { OnProgress } from '../../base/progress.ts'
+import { replaceFile } from '../../base/replace-file.ts'
 import type { Config } from '../../config/load.ts'
 import type { LedgerOfLog } from '../../ledger/ledger-of-log.ts'
 import { vkeyFor } from '../ledger/first-start.ts'
@@ -85,6 +86,12 @@ const checkKeys = async (directory: string, of: LedgerOfLog | undefined, clock: 
   return !of || keys.some((key) => key && vkeyFor(of.origin, key) === of.keys.at(-1)!.vkey)
 }
 
+type BackUp = {
+  readonly directory: string
+  readonly withKeys: boolean
+  readonly progress: OnProgress
+}
+
 const insistOnEmpty = (directory: string): void => {
   const names = namesIn(directory)
   if (names.length === 0) return
@@ -98,9 +105,10 @@ const insistOnEmpty = (directory: string): void => {
 
 /**
  * Copies a data directory to an empty directory while a service may use it. Everything acknowledged before the call is
- * in the copy. The copy is checked and durable; backup.json is written last.
+ * in the copy. The copy is checked and durable; backup.json is written last. `canSign`: its signing key is the one that
+ * its log names; absent without keys.
  */
-export const backUp: BackupServices['backUp'] = async (config, clock, { directory, withKeys, progress }) => {
+export const backUp = async (config: Config, clock: Clock, { directory, withKeys, progress }: BackUp) => {
   if (!existsSync(eventsOf(config)))
     fail(
       'notFound',
@@ -110,7 +118,6 @@ export const backUp: BackupServices['backUp'] = async (config, clock, { director
   insistOnEmpty(directory)
   return inCopy(directory, 'Delete it, then make the backup again.', async () => {
     const { digestOf } = await import('../../adapters/embedded/backup/copy-file.ts')
-    const { replaceFile } = await import('../../adapters/embedded/files/replace-file.ts')
     await createDirectory(directory)
     await insistOnSources(sourcesOf(config, withKeys))
     const names = await copyAll(config, directory, withKeys)

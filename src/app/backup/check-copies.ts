@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { fail } from '../../base/failure.ts'
-import type { BackupServices } from '../../cli/offline/backup-services.ts'
+import type { OnProgress } from '../../base/progress.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import type { SealedRecord } from '../../ledger/ledger-store.ts'
@@ -16,8 +16,6 @@ export type CheckedCopies = {
   readonly record: SealedRecord | undefined
   readonly roots: Awaited<ReturnType<typeof treeOfPages>>['roots']
 }
-
-type Progress = Parameters<BackupServices['backUp']>[2]['progress']
 
 const unsound = (directory: string, why: string): never =>
   fail('check', `The copy in ${directory} is not sound: ${why}.`)
@@ -51,7 +49,7 @@ const faultOf = (of: LedgerOfLog | undefined, { record, kept }: Awaited<ReturnTy
 async function* reported(
   pages: AsyncIterable<readonly Stored[]>,
   total: number,
-  progress: Progress,
+  progress: OnProgress,
 ): AsyncGenerator<readonly Stored[]> {
   let done = 0
   for await (const page of pages) {
@@ -66,7 +64,7 @@ const checkedLog = async (
   log: Pick<EventLog, 'read' | 'readAll' | 'head'>,
   seals: Awaited<ReturnType<typeof sealsIn>>,
   sizes: readonly number[],
-  progress: Progress,
+  progress: OnProgress,
 ): Promise<CheckedCopies> => {
   const of = await ledgerOfLog(log)
   const { record, kept } = seals
@@ -101,7 +99,7 @@ export const insistOnSound = async (directory: string, name: CopiedName): Promis
 export const checkCopies = async (
   directory: string,
   names: readonly CopiedName[],
-  progress: Progress,
+  progress: OnProgress,
   sizes: readonly number[] = [],
 ): Promise<CheckedCopies> => {
   const { withEmbeddedLog } = await import('../../adapters/embedded/files/check.ts')

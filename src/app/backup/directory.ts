@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { makeDirectory, UNUSABLE } from '../../adapters/embedded/files/directory.ts'
 import { messageOf } from '../../base/errors.ts'
 import { fail, isFailure } from '../../base/failure.ts'
+import { syncDirectory } from '../../base/replace-file.ts'
 import { type Config, loadConfig } from '../../config/load.ts'
 
 /** Directory that a file system has in its root. */
@@ -20,7 +21,6 @@ export const namesIn = (directory: string): readonly string[] => {
 
 /** Creates a directory that only its owner can access, unless it exists. Its name is durable. */
 export const createDirectory = async (directory: string): Promise<void> => {
-  const { syncDirectory } = await import('../../adapters/embedded/files/replace-file.ts')
   try {
     makeDirectory(directory)
     await syncDirectory(dirname(directory))

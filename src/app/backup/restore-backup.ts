@@ -1,14 +1,16 @@
 import { constants, statSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
+import type { OnProgress, Say } from '../../base/progress.ts'
 import { bytesOf, whyUnread } from '../../base/regular-file.ts'
-import type { BackupServices } from '../../cli/offline/backup-services.ts'
+import { giveTo, syncDirectory } from '../../base/replace-file.ts'
 import { parseCheckpoint } from '../../ledger/note/checkpoint.ts'
 import { BACKUP_FILE, type BackupStatement, COPIED, parseStatement } from './backup-file.ts'
 import { checkCopies, insistOnSound, isDatabase } from './check-copies.ts'
 import { closeDirectory, createDirectory, inCopy, namesIn } from './directory.ts'
-import { decideOnLedger } from './restored-ledger.ts'
+import { decideOnLedger, type LedgerDecision, type RestoredLedger } from './restored-ledger.ts'
 
 /** Directory in the target that receives the files before they are checked. */
 const STAGING = 'restoring'
@@ -16,7 +18,10 @@ const STAGING = 'restoring'
 const MOST_BYTES = 1_048_576
 /** Directory in the staging directory for the copied databases. */
 const COPIES = 'copies'
-type Progress = Parameters<BackupServices['restoreBackup']>[1]['progress']
+
+/** The records, the keys and the ledger of a restored directory. */
+export type Restored = Pick<BackupStatement, 'events' | 'position' | 'keys'> & { readonly ledger: RestoredLedger }
+type Restore = { readonly directory: string; readonly into: string; readonly progress: OnProgress }
 
 /**
  * Files in the order in which they leave the staging directory. No service starts on the log without the keys, so they
@@ -58,7 +63,6 @@ const insistOnEmpty = (into: string): void => {
 
 /** Gives a directory that root has made the owner of another one, so that the files in it also get this owner. */
 const giveDirectory = async (directory: string, like: string): Promise<void> => {
-  const { giveTo } = await import('../../adapters/embedded/files/private-file.ts')
   const handle = await open(directory, constants.O_DIRECTORY | constants.O_NOFOLLOW)
   try {
     giveTo(handle.fd, statSync(like))
@@ -75,7 +79,7 @@ const copyFiles = async (
   directory: string,
   staging: string,
   { files, events }: BackupStatement,
-  progress: Progress,
+  progress: OnProgress,
 ): Promise<void> => {
   const { rewriteDatabase } = await import('../../adapters/embedded/backup/rewrite-database.ts')
   const { copyFile } = await import('../../adapters/embedded/backup/copy-file.ts')
@@ -110,7 +114,6 @@ const insistOnClosed = (staging: string): void => {
 
 /** Moves the files into the target, one durably after the other. */
 const moveFiles = async (staging: string, into: string): Promise<void> => {
-  const { syncDirectory } = await import('../../adapters/embedded/files/replace-file.ts')
   const names = namesIn(staging)
   await syncDirectory(staging)
   for (const name of MOVED.filter((each) => names.includes(each))) {
@@ -125,12 +128,12 @@ const moveFiles = async (staging: string, into: string): Promise<void> => {
  * Checks a backup and restores it into an empty directory. The files are copied and checked in a directory in the
  * target, then moved. A failure leaves the target empty.
  */
-export const restoreBackup: BackupServices['restoreBackup'] = async (
-  clock,
-  { directory, into, progress },
-  decision,
-  say,
-) => {
+export const restoreBackup = async (
+  clock: Clock,
+  { directory, into, progress }: Restore,
+  decision: LedgerDecision,
+  say: Say,
+): Promise<Restored> => {
   const statement = await readStatement(directory)
   insistOnEmpty(into)
   const staging = join(into, STAGING)

@@ -1,12 +1,11 @@
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
-import { insistOnCheckpoint, keysOf } from '../../cli/ledger/checkpoint-file.ts'
-import type { BackupServices } from '../../cli/offline/backup-services.ts'
-import { base64Of } from '../../ledger/base64.ts'
+import type { Say } from '../../base/progress.ts'
 import { replaceSealed, type SealedRecord } from '../../ledger/ledger-store.ts'
 import { notExtending } from '../../ledger/log-comparison.ts'
 import { parseCheckpoint } from '../../ledger/note/checkpoint.ts'
+import { insistOnSeal } from '../../ledger/retained-checkpoint.ts'
 import type { LedgerPorts } from '../../ledger/signing-keys.ts'
 import { restartOn } from '../ledger/operations.ts'
 import { openLedgerInDirectory } from '../stores/open-ledger.ts'
@@ -14,9 +13,17 @@ import { silent } from '../stores/store-listeners.ts'
 import type { CheckedCopies } from './check-copies.ts'
 import { configOfCopy } from './directory.ts'
 
-type Decision = Parameters<BackupServices['restoreBackup']>[2]
-type Restored = Awaited<ReturnType<BackupServices['restoreBackup']>>['ledger']
+/** Text and name of the newest checkpoint that anybody retains. */
 type Retained = { readonly text: string; readonly name: string }
+/** Decision of the operator: a checkpoint, the reason for a new ledger, or undefined, which leaves it suspended. */
+export type LedgerDecision = Retained | { readonly reason: string } | undefined
+
+/** Ledger of a restored directory. */
+export type RestoredLedger =
+  | { readonly state: 'none' }
+  | { readonly state: 'suspended'; readonly origin: string }
+  | { readonly state: 'continued'; readonly origin: string; readonly sealed: number }
+  | { readonly state: 'restarted'; readonly origin: string; readonly vkey: string }
 
 const OTHERWISE = 'Restore a newer backup, or use --accept-rollback --reason TEXT.'
 
@@ -43,9 +50,7 @@ const continuedRecord = (
       OTHERWISE,
     )
   if (!of) return fail('check', `The log of the backup names no ledger, so it cannot extend ${name}.`)
-  const vkeys = of.keys.filter(({ compromised }) => !compromised).map(({ vkey }) => vkey)
-  const { size, root: hash } = insistOnCheckpoint(text, keysOf(vkeys), name)
-  const root = base64Of(hash)
+  const { size, root } = insistOnSeal(text, of, name)
   const why = notExtending(events, roots.get(size), { size, root })
   if (why !== undefined) fail('check', `The backup does not extend ${name}: ${why}.`, OTHERWISE)
   if (record && record.size > size) {
@@ -76,10 +81,10 @@ const continueLedger = async ({ store }: LedgerPorts, record: SealedRecord, even
 export const decideOnLedger = async (
   directory: string,
   checked: CheckedCopies,
-  decision: Decision,
+  decision: LedgerDecision,
   clock: Clock,
-  say: (line: string) => void,
-): Promise<Restored> => {
+  say: Say,
+): Promise<RestoredLedger> => {
   const { of, content } = checked
   if (decision && 'text' in decision) {
     const record = continuedRecord(checked, decision, clock.now())

@@ -1,17 +1,17 @@
 import { type KeyObject, randomBytes } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
-import { insistOnCheckpoint, keysOf } from '../../cli/ledger/checkpoint-file.ts'
-import type { Say, Services } from '../../cli/services.ts'
+import type { Say } from '../../base/progress.ts'
 import { ledger as decider, LEDGER_ID } from '../../commands/ledger.ts'
+import type { Config } from '../../config/load.ts'
 import type { EventLog } from '../../events/log.ts'
-import { base64Of } from '../../ledger/base64.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import { replaceSealed, type SealedCopies } from '../../ledger/ledger-store.ts'
 import { compareWithKept, keptInStore, notExtending, treeOfPages } from '../../ledger/log-comparison.ts'
 import { logTree } from '../../ledger/log-tree.ts'
 import { parseCheckpoint } from '../../ledger/note/checkpoint.ts'
 import { isObstacle, type Obstacle, orObstacle } from '../../ledger/obstacle.ts'
+import { insistOnSeal } from '../../ledger/retained-checkpoint.ts'
 import { scrubResult } from '../../ledger/scrub.ts'
 import { newestSigned, type RecordMacs, recordMacs, type Seal, sealsOf } from '../../ledger/signed-records.ts'
 import { type LedgerPorts, newSigningKey } from '../../ledger/signing-keys.ts'
@@ -20,7 +20,7 @@ import { tellerOf, withHistory } from '../offline/opened-stores.ts'
 import { operatorCommand } from '../stores/operator-command.ts'
 import type { History } from '../stores/stores.ts'
 import { emptyRecord, vkeyFor } from './first-start.ts'
-import { stateOfStores } from './state-of-stores.ts'
+import { type LedgerReport, stateOfStores } from './state-of-stores.ts'
 
 /** The copies of the sealed record; fails with exit code 3 if one is unreadable. */
 const readableCopies = async ({ store }: Pick<LedgerPorts, 'store'>): Promise<SealedCopies> => {
@@ -40,21 +40,24 @@ const knownSeals = async (
 }
 
 /** State of the ledger, as an instance that starts on these stores has it. */
-export const ledgerStatus: Services['ledgerStatus'] = (config, clock, say) =>
+export const ledgerStatus = (config: Config, clock: Clock, say: Say): Promise<LedgerReport> =>
   withHistory(config, clock, say, (history) => stateOfStores(history, clock))
 
 /**
  * Makes a retained checkpoint the sealed record. The log must extend it, and everything that the store knows to be
- * signed: so no size is signed again with another root.
+ * signed: so no size is signed again with another root. Returns the sealed size, and the size of the log.
  */
-export const resumeLedger: Services['resumeLedger'] = (config, clock, { text, name }, say) =>
+export const resumeLedger = (
+  config: Config,
+  clock: Clock,
+  { text, name }: { readonly text: string; readonly name: string },
+  say: Say,
+) =>
   withHistory(config, clock, say, async (history) => {
     const { log } = history
     const ports = await history.ledger()
     const of = (await ledgerOfLog(log)) ?? fail('conflict', 'The log names no ledger.', 'Start the service once.')
-    const vkeys = of.keys.filter(({ compromised }) => !compromised).map(({ vkey }) => vkey)
-    const { size, root: hash } = insistOnCheckpoint(text, keysOf(vkeys), name)
-    const root = base64Of(hash)
+    const { size, root } = insistOnSeal(text, of, name)
     const copies = await readableCopies(ports)
     const known = await knownSeals(ports, copies, of, recordMacs(history.pepper.key))
     const tree = await treeOfPages(log.readAll(0n), [size, ...known.map((each) => each.size)])
@@ -80,7 +83,9 @@ export const resumeLedger: Services['resumeLedger'] = (config, clock, { text, na
     return { size, events: tree.size }
   })
 
-type Restarted = Awaited<ReturnType<Services['restartLedger']>>
+type Restart = { readonly reason: string; readonly last: string | undefined }
+/** A new ledger. `isContinued`: an interrupted restart was completed instead. */
+type Restarted = { readonly origin: string; readonly vkey: string; readonly isContinued: boolean }
 
 /** Origin of a new ledger: the name of the one before with another id. */
 const originAfter = (origin: string, id: string): string => `${origin.slice(0, origin.lastIndexOf('/'))}/${id}`
@@ -115,7 +120,7 @@ const recordRestart = async (
   clock: Clock,
   ports: LedgerPorts,
   previousOrigin: string,
-  { reason, last }: { readonly reason: string; readonly last: string | undefined },
+  { reason, last }: Restart,
   listeners: ReturnType<typeof tellerOf>,
 ): Promise<void> => {
   const ledger = randomBytes(4).toString('hex')
@@ -141,7 +146,7 @@ export const restartOn = async (
   log: EventLog,
   ports: LedgerPorts,
   clock: Clock,
-  { reason, last }: { readonly reason: string; readonly last: string | undefined },
+  { reason, last }: Restart,
   say: Say,
 ): Promise<Restarted> => {
   const before = await ledgerOfLog(log)
@@ -160,11 +165,11 @@ export const restartOn = async (
 }
 
 /** Begins a new ledger over the log of stores. */
-export const restartLedger: Services['restartLedger'] = (config, clock, restart, say) =>
+export const restartLedger = (config: Config, clock: Clock, restart: Restart, say: Say): Promise<Restarted> =>
   withHistory(config, clock, say, async ({ log, ledger }) => restartOn(log, await ledger(), clock, restart, say))
 
-/** Compares the kept hashes with the log, then makes them again from the log. */
-export const rebuildLedger: Services['rebuildLedger'] = (config, clock, say) =>
+/** Makes the kept hashes from the log. Returns their first difference, and that of the sealed record. */
+export const rebuildLedger = (config: Config, clock: Clock, say: Say) =>
   withHistory(config, clock, say, async (history) => {
     const { log, pepper } = history
     const { store } = await history.ledger()

@@ -1,8 +1,9 @@
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
-import type { Services } from '../../cli/services.ts'
+import type { Say } from '../../base/progress.ts'
 import { ledger as decider, LEDGER_ID } from '../../commands/ledger.ts'
+import type { Config } from '../../config/load.ts'
 import type { DataOf } from '../../events/define.ts'
 import type { LedgerEvent } from '../../events/ledger.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
@@ -90,7 +91,7 @@ export const changeSigningKey = async (
 }
 
 /** Replaces the signing key of the ledger. */
-export const rotateLedgerKey: Services['rotateLedgerKey'] = (config, clock, compromised, say) =>
+export const rotateLedgerKey = (config: Config, clock: Clock, compromised: boolean, say: Say) =>
   withHistory(config, clock, say, (history) =>
     changeSigningKey(history, clock, compromised, (change) =>
       operatorCommand(history.log, clock, tellerOf(say), REASON, [decider, LEDGER_ID, 'ChangeSigningKey', change]),

@@ -1,7 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
-import type { LedgerReport } from '../../cli/services.ts'
 import { checkpointSigner } from '../../ledger/checkpoint-signer.ts'
-import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
+import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import type { SealedCopies } from '../../ledger/ledger-store.ts'
 import { treeOfPages } from '../../ledger/log-comparison.ts'
 import { parseCheckpoint } from '../../ledger/note/checkpoint.ts'
@@ -59,8 +58,19 @@ export const attemptOnStores = async ({ log, ledger, alone, pepper }: OnStores, 
   return { of, copies, size: tree.size, outcome }
 }
 
+/** State of the ledger of stores (api.md §17.5). `why` is the cause for which nothing is signed. */
+export type LedgerReport = Partial<Pick<LedgerOfLog, 'ledger' | 'origin'>> &
+  Pick<LedgerOfLog, 'keys'> & {
+    readonly state: string
+    readonly why?: string
+    /** Number of events of the log. */
+    readonly size: number
+    readonly sealed?: { readonly size: number; readonly root: string; readonly sealedAt: string }
+    readonly scrub: object
+  }
+
 /** State of the ledger of stores. Reads the whole log; writes and signs nothing. */
-export const stateOfStores = async (history: OnStores, clock: Clock) => {
+export const stateOfStores = async (history: OnStores, clock: Clock): Promise<LedgerReport> => {
   const { of, copies, size: events, outcome } = await attemptOnStores(history, clock, false)
   const { checkpoint, obstacle } = outcome!
   const scrub = await (await history.ledger()).store.scrubbed()
@@ -75,5 +85,5 @@ export const stateOfStores = async (history: OnStores, clock: Clock) => {
     ...(size !== undefined && { sealed: { size, root: root!, sealedAt: sealedAt! } }),
     keys: of?.keys ?? [],
     scrub: scrub ?? {},
-  } satisfies LedgerReport
+  }
 }

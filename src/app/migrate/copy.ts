@@ -1,11 +1,39 @@
 import { fail } from '../../base/failure.ts'
-import type { Move, Moved } from '../../cli/services.ts'
+import type { OnProgress } from '../../base/progress.ts'
 import type { EventLog } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
 import { eventsIn } from '../stores/verify-log-and-views.ts'
 import { appendRecords } from './append-records.ts'
 import { differing, named, verified } from './compare.ts'
 import { zipPages } from './zip-pages.ts'
+
+export type Move = {
+  /** Compares both stores and counts events without writing. */
+  readonly dryRun: boolean
+  readonly progress: OnProgress
+  readonly signal: AbortSignal
+}
+
+/**
+ * Result of a migration: number of all events, and of those copied by this run (in a dry run: to be copied). A complete
+ * migration adds the streams, the subjects with keys, and the SHA-256 of the history, which is equal on both sides.
+ */
+export type Moved = {
+  readonly events: number
+  readonly copied: number
+  readonly streams?: number
+  readonly subjects?: number
+  /** Subjects with encrypted data whose key is missing in the source. */
+  readonly lost?: number
+  readonly digest?: string
+  /** The ledger that the target continues. `sealed`: events that its sealed record covers; undefined without a record. */
+  readonly ledger?: {
+    readonly origin: string
+    readonly sealed: number | undefined
+    /** Files of the signing key. Without one the servers have the key. */
+    readonly keyFiles: { readonly source: string | undefined; readonly target: string | undefined }
+  }
+}
 
 type MovedKeys = Pick<Keys, 'make' | 'find' | 'destroy'>
 

@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs'
 import { systemClock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
-import type { Services } from '../../cli/services.ts'
 import type { Config } from '../../config/load.ts'
 import { lazily, openLedgerOnServers } from '../stores/open-ledger.ts'
 import { type Secrets, silent } from '../stores/store-listeners.ts'
 import { eventsOf, type History, openStores, type Stores } from '../stores/stores.ts'
 import { insistOnSameLog } from '../stores/verify-log-and-views.ts'
-import { type HistoryStore, migrate } from './copy.ts'
+import { type HistoryStore, type Move, type Moved, migrate } from './copy.ts'
 import { insistOnNoOtherLedger, ledgerToMove, moveLedger } from './move-ledger.ts'
 
 const nothing = async function* () {}
@@ -78,9 +77,9 @@ const openSource = async (from: Config): Promise<Source> => {
 
 /**
  * Moves a store with its ledger to the target of another configuration: from a directory, or from servers to a
- * directory. A target without keys gets those of the source.
+ * directory. A target without keys gets those of the source. A repeated call continues where the previous one stopped.
  */
-export const moveStores: Services['moveStores'] = async (from, to, move) => {
+export const moveStores = async (from: Config, to: Config, move: Move): Promise<Moved> => {
   const source = await openSource(from)
   try {
     await insistOnSameLog(source)

@@ -3,15 +3,16 @@ import { meaningsOf } from '../../access/meanings.ts'
 import { tokenSecrets } from '../../auth/client-token.ts'
 import { systemClock } from '../../base/clock.ts'
 import { refuse } from '../../base/errors.ts'
-import type { Services } from '../../cli/services.ts'
+import type { Say } from '../../base/progress.ts'
 import { type Context, enveloper } from '../../commands/envelope.ts'
 import { executor } from '../../commands/execute.ts'
 import { noFlag } from '../../commands/flag/state.ts'
 import { namespace as namespaceDecider } from '../../commands/namespace.ts'
 import { reservations } from '../../commands/reservations.ts'
 import { accessPolicy } from '../../config/checks/access-rules.ts'
+import type { Config } from '../../config/load.ts'
 import { namesOf } from '../../contract/identifiers.ts'
-import { newToken } from '../../contract/token.ts'
+import { type IssuedToken, type NewToken, newToken } from '../../contract/token.ts'
 import type { Stored } from '../../events/log.ts'
 import { sealer } from '../../events/personal.ts'
 import { issueToken } from '../../http/auth/issue-token.ts'
@@ -20,14 +21,22 @@ import { presentAuthentication } from '../../http/present/authentication.ts'
 import { projections } from '../../projections/all.ts'
 import { byStream, foldRow, keyOf } from '../../projections/engine/fold-rows.ts'
 import { rowOf } from '../../projections/engine/memory.ts'
-import { rebuild } from '../../projections/engine/rebuild.ts'
 import type { AnyProjection } from '../../projections/projection.ts'
 import { tokens } from '../../projections/tokens.ts'
 import { formatBeside } from '../cluster-member.ts'
-import { readModelsOf } from '../history/read-models.ts'
 import { operator } from '../stores/operator.ts'
 import { withHistory, withSettled } from './opened-stores.ts'
-import { modelStatus } from './projection-status.ts'
+
+/** A token that was just issued, with its client token. */
+export type NewlyIssued = IssuedToken & { readonly clientToken: string }
+
+/**
+ * Request for a static token. `expiresAt` is RFC 3339; undefined means never. The creator of the token checks the rules
+ * of api.md §5.4 A7.
+ */
+export type TokenRequest = Pick<NewToken, 'name'> & {
+  readonly [field in keyof NewToken]?: NewToken[field] | undefined
+} & { readonly reason?: string | undefined }
 
 /** Context of an operator's command. */
 const asOperator = (reason: string | undefined): Context => ({
@@ -39,7 +48,11 @@ const asOperator = (reason: string | undefined): Context => ({
  * Creates a static token directly in the stores, for operators without a valid token. An embedded service must be
  * stopped; servers may be in use. Reads and writes only the log; the read models are updated later.
  */
-export const createTokenOffline: Services['createTokenOffline'] = (config, { reason, ...request }, say) =>
+export const createTokenOffline = (
+  config: Config,
+  { reason, ...request }: TokenRequest,
+  say: Say,
+): Promise<NewlyIssued> =>
   withHistory(config, systemClock, say, async ({ log, keys, pepper, alone }) => {
     const { now } = systemClock
     const seal = sealer(keys)
@@ -69,9 +82,13 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
 
 /**
  * Deletes a flag in the data directory. Reads only the streams of the flag, because all flags may exceed memory. Writes
- * the rows immediately, so that the next start does not read the deleted flag.
+ * the rows immediately, so that the next start does not read the deleted flag. Refuses with 404 if it does not exist.
  */
-export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { namespace, key, reason }, say) =>
+export const deleteFlagOffline = (
+  config: Config,
+  { namespace, key, reason }: { readonly namespace: string; readonly key: string; readonly reason?: string },
+  say: Say,
+): Promise<void> =>
   withSettled(config, systemClock, say, async ({ log, views, keys, alone }) => {
     const { now } = systemClock
     const { execute, foldOf } = executor(log, enveloper(sealer(keys), 'command-line', now), {
@@ -96,20 +113,4 @@ export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { names
         ])
       }
     }
-  })
-
-/** Returns the checkpoint of each read model. */
-export const projectionStatus: Services['projectionStatus'] = (config, say) => modelStatus(config, systemClock, say)
-
-/** Rebuilds read models of the data directory. */
-export const rebuildProjections: Services['rebuildProjections'] = (config, { names, progress, signal }, say) =>
-  withSettled(config, systemClock, say, async ({ log, views, snapshots, pepper }) => {
-    // The snapshot may contain data of the old read models.
-    await snapshots.remove()
-    const chosen = readModelsOf(pepper.key).filter(({ name }) => names.includes(name))
-    const name = chosen.map((model) => model.name).join(', ')
-    await rebuild({ clock: systemClock, log, views }, chosen, ({ done, position, head }) => {
-      if (signal.aborted) throw signal.reason
-      progress({ name, done, total: Math.round((done * Number(head)) / Number(position)) })
-    })
   })

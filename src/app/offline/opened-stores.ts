@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
-import type { Say } from '../../cli/services.ts'
+import type { Say } from '../../base/progress.ts'
 import { enveloper } from '../../commands/envelope.ts'
 import { executor } from '../../commands/execute.ts'
 import { instance } from '../../commands/instance.ts'

@@ -3,12 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
-import type {
-  ComparedModels,
-  ComparedRow,
-  ReplayedPages,
-  ReplayServices,
-} from '../../cli/history/replay/replay-services.ts'
+import type { OnProgress } from '../../base/progress.ts'
 import type { Config } from '../../config/load.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { projections } from '../../projections/all.ts'
@@ -18,6 +13,46 @@ import { rowHash } from '../../projections/row-hash.ts'
 import type { Views } from '../../projections/views.ts'
 import { appendRecords } from '../migrate/append-records.ts'
 import { eventsOf, openStores } from '../stores/stores.ts'
+
+/** Records to replay in the order of their log from index 0 on, in pages of at most 1,000. */
+export type ReplayedPages = AsyncIterable<readonly Stored[]>
+
+/** A row of a read model that is compared. `position`: that of its last event, if the source numbers events the same way. */
+export type ComparedRow = { readonly key: string; readonly sha256: string; readonly position?: bigint }
+
+/** Read models to compare with those of a replay. */
+export type ComparedModels = {
+  /** All rows of a read model in pages; undefined if its version is another one or missing. */
+  readonly rows: (name: string, version: number) => Promise<AsyncIterable<readonly ComparedRow[]> | undefined>
+}
+
+type Replay = {
+  readonly pages: ReplayedPages
+  /** Number of records; undefined if it is not known before the end. */
+  readonly total: number | undefined
+  /** Read models to fold; none: all. */
+  readonly names: readonly string[]
+  /** True if the target also gets the records, without keys. */
+  readonly isKept: boolean
+  /** The stopped data directory or the running service whose read models are compared. */
+  readonly compare: Config | ComparedModels | undefined
+  readonly progress: OnProgress
+  readonly signal: AbortSignal
+}
+
+/** A read model that was folded, with the number of its rows. */
+export type ReplayedModel = { readonly name: string; readonly version: number; readonly rows: number }
+
+/** First difference of two stores: a read model, its least key that differs, and the difference. */
+type ReplayDifference = { readonly model: string; readonly key?: string; readonly difference: string }
+
+export type Replayed = {
+  readonly events: number
+  readonly models: readonly ReplayedModel[]
+  readonly difference?: ReplayDifference
+  /** Number of compared rows that events after the last replayed one changed. They are not compared further. */
+  readonly later: number
+}
 
 /** Files of a data directory that hold keys or belong to a process. A replayed directory has none of them. */
 const OWN_FILES = [
@@ -163,8 +198,11 @@ const compared = async (models: readonly AnyProjection[], replayed: Views, other
   return { difference: undefined, later }
 }
 
-/** Folds records into the read models of a new data directory, and appends them to its log if they are to be kept. */
-export const replayRecords: ReplayServices['replayRecords'] = async (target, clock, replay) => {
+/**
+ * Folds records into the read models of a new data directory, and appends them to its log if they are to be kept.
+ * Rejects with the reason of the signal at an abort.
+ */
+export const replayRecords = async (target: Config, clock: Clock, replay: Replay): Promise<Replayed> => {
   const { pages, total, isKept, compare, progress, signal } = replay
   const models = chosen(replay.names)
   const stores = await openStores(target, clock, {}, { keepsTimes: true })

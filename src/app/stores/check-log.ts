@@ -2,11 +2,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 import { fail } from '../../base/failure.ts'
-import type { LogFinding, Services } from '../../cli/services.ts'
+import type { Config } from '../../config/load.ts'
 import { catalog } from '../../events/catalog.ts'
 import { reader } from '../../events/define.ts'
 import type { Stored } from '../../events/log.ts'
 import { eventsOf } from './stores.ts'
+
+/** A problem in the log. */
+export type LogFinding = { readonly check: string; readonly where: string; readonly found: string }
 
 const readers = new Map(Object.entries(catalog).map(([category, shapes]) => [category, reader(shapes)]))
 
@@ -34,8 +37,8 @@ const otherProblems = async (directory: string): Promise<readonly LogFinding[]> 
   return findings
 }
 
-/** Checks the log of a data directory, read-only. The service may run during the check. */
-export const checkLog: Services['checkLog'] = async (config) => {
+/** Checks the log of a data directory, which a service may be using, read-only. Returns the number of events read. */
+export const checkLog = async (config: Config) => {
   const file = eventsOf(config)
   if (!existsSync(file))
     fail('notFound', `There is no ${file}.`, 'Set --data to a data directory in which a service has already run.')

@@ -1,12 +1,30 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
-import type { Services, StoredRecords } from '../../cli/services.ts'
-import type { EventLog } from '../../events/log.ts'
+import type { Config } from '../../config/load.ts'
+import type { EventLog, Stored } from '../../events/log.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import type { KeptCheckpoint, SealedRecord } from '../../ledger/ledger-store.ts'
+import { safeVkeys } from '../../ledger/retained-checkpoint.ts'
 import { COMPARED, isSigned, newestText, sealIn } from '../../ledger/signed-records.ts'
 import { eventsOf } from './stores.ts'
+
+/** Ledger of a store, its keys without compromised ones. `others`: further texts that must be checkpoints of its log. */
+type StoredLedger = {
+  readonly origin: string
+  readonly vkeys: readonly string[]
+  readonly checkpoint: string
+  readonly others?: readonly { readonly name: string; readonly text: string }[]
+}
+
+/** The records of a store, read only. */
+export type StoredRecords = {
+  /** All records in the order of the log, in pages of at most 1,000. */
+  readonly pages: () => AsyncIterable<readonly Stored[]>
+  /** Undefined if the store has no ledger. */
+  readonly ledger: () => Promise<StoredLedger | undefined>
+}
 
 /** The copies of a sealed record, and the newest kept checkpoints. */
 type Seals = { readonly records: readonly SealedRecord[]; readonly kept: readonly KeptCheckpoint[] }
@@ -37,13 +55,21 @@ const recordsOf = (log: Pick<EventLog, 'readAll' | 'read'>, seals: () => Promise
     const texts = textsOf(found, of)
     const checkpoint = newestText(found.records, signed, of) ?? texts[0]?.text
     if (checkpoint === undefined) return undefined
-    const vkeys = of.keys.filter(({ compromised }) => !compromised).map(({ vkey }) => vkey)
-    return { origin: of.origin, vkeys, checkpoint, others: texts.filter(({ text }) => text !== checkpoint) }
+    return {
+      origin: of.origin,
+      vkeys: safeVkeys(of),
+      checkpoint,
+      others: texts.filter(({ text }) => text !== checkpoint),
+    }
   },
 })
 
 /** Runs work on the records of the configured store: read-only on files that a service may be using. */
-export const withRecords: Services['withRecords'] = async (config, clock, work) => {
+export const withRecords = async <T>(
+  config: Config,
+  clock: Clock,
+  work: (records: StoredRecords) => Promise<T>,
+): Promise<T> => {
   if (config.storage.type === 'cluster') {
     const { openServers } = await import('./open-servers.ts')
     const { log, mongo, close } = await openServers(config, clock, {})

@@ -17,7 +17,7 @@ import { empty, list, map, record, variants } from '../../config/collections.ts'
 import type { Config } from '../../config/load.ts'
 import type { SettingKind } from '../../config/setting.ts'
 import { oneOf, text } from '../../config/types.ts'
-import type { CommandServices } from '../services.ts'
+import type { CommandServices } from '../options.ts'
 import { type Column, table } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 

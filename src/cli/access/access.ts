@@ -3,8 +3,15 @@ import { grantText } from '../../access/grants.ts'
 import { RIGHTS } from '../../access/rights.ts'
 import type { AccessReview } from '../../contract/access.ts'
 import type { Client } from '../client/client.ts'
-import { clientOf, type TargetOptions, withField, withMoment, withOutput, withTarget } from '../options.ts'
-import type { CommandServices } from '../services.ts'
+import {
+  type CommandServices,
+  clientOf,
+  type TargetOptions,
+  withField,
+  withMoment,
+  withOutput,
+  withTarget,
+} from '../options.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
 import { why } from './can-i.ts'
 

@@ -2,8 +2,15 @@ import type { Command } from 'commander'
 import { grantText } from '../../access/grants.ts'
 import { EXIT } from '../../base/failure.ts'
 import type { AccessChecked } from '../../contract/access.ts'
-import { clientOf, type TargetOptions, withField, withMoment, withOutput, withTarget } from '../options.ts'
-import type { CommandServices } from '../services.ts'
+import {
+  type CommandServices,
+  clientOf,
+  type TargetOptions,
+  withField,
+  withMoment,
+  withOutput,
+  withTarget,
+} from '../options.ts'
 import { type OutputOptions, printOne } from '../terminal/output.ts'
 
 type CanIOptions = TargetOptions &

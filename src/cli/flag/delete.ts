@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { segment } from '../client/client.ts'
 import { embeddedConfig } from '../offline/embedded.ts'
 import {
+  type CommandServices,
   clientOf,
   type FileOptions,
   reasonHeaders,
@@ -10,7 +11,6 @@ import {
   withReason,
   withTarget,
 } from '../options.ts'
-import type { CommandServices } from '../services.ts'
 import { confirm } from '../terminal/terminal.ts'
 
 type DeleteOptions = TargetOptions &
@@ -33,7 +33,7 @@ const remove = async (key: string, options: DeleteOptions, given: CommandService
     await ask('DELETE', path, { headers })
   } else {
     const config = embeddedConfig(options, terminal)
-    const { deleteFlagOffline } = await load()
+    const { deleteFlagOffline } = await load(() => import('../../app/offline/offline.ts'))
     await confirm(terminal, question, yes)
     await deleteFlagOffline(config, { namespace, key, ...(reason === undefined ? {} : { reason }) }, terminal.info)
   }

@@ -2,8 +2,16 @@ import type { Command } from 'commander'
 import { fail } from '../../base/failure.ts'
 import type { BatchEvaluation, BooleanEvaluation, TraceStep, VariantEvaluation } from '../../contract/evaluation.ts'
 import type { Client } from '../client/client.ts'
-import { clientOf, pair, type TargetOptions, withField, withMoment, withOutput, withTarget } from '../options.ts'
-import type { CommandServices } from '../services.ts'
+import {
+  type CommandServices,
+  clientOf,
+  pair,
+  type TargetOptions,
+  withField,
+  withMoment,
+  withOutput,
+  withTarget,
+} from '../options.ts'
 import { type Column, type OutputOptions, printOne, table } from '../terminal/output.ts'
 
 type EvaluateOptions = TargetOptions &

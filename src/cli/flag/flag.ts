@@ -11,8 +11,16 @@ import type { Flag, FlagList, ListedFlag, PartialRule } from '../../contract/fla
 import type { RolloutList } from '../../contract/flags/rollout.ts'
 import type { RuleList } from '../../contract/flags/rule.ts'
 import { type Client, segment } from '../client/client.ts'
-import { clientOf, type TargetOptions, wholeNumber, withField, withMoment, withOutput, withTarget } from '../options.ts'
-import type { CommandServices } from '../services.ts'
+import {
+  type CommandServices,
+  clientOf,
+  type TargetOptions,
+  wholeNumber,
+  withField,
+  withMoment,
+  withOutput,
+  withTarget,
+} from '../options.ts'
 import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
 import { escapeControl, type Terminal } from '../terminal/terminal.ts'
 import { addFlagDelete } from './delete.ts'

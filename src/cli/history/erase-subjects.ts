@@ -4,8 +4,15 @@ import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.
 import type { SubjectErased } from '../../contract/history/searches.ts'
 import type { Client } from '../client/client.ts'
 import { plainText, textOfFile } from '../ledger/checkpoint-file.ts'
-import { clientOf, reasonOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
-import type { CommandServices } from '../services.ts'
+import {
+  type CommandServices,
+  clientOf,
+  reasonOf,
+  type TargetOptions,
+  withField,
+  withOutput,
+  withTarget,
+} from '../options.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
 import { confirm, escapeControl } from '../terminal/terminal.ts'
 import { actorText, EVENTS } from './event.ts'

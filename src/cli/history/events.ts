@@ -1,7 +1,14 @@
 import { type Command, Option } from 'commander'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
-import { clientOf, type TargetOptions, wholeNumber, withField, withOutput, withTarget } from '../options.ts'
-import type { CommandServices } from '../services.ts'
+import {
+  type CommandServices,
+  clientOf,
+  type TargetOptions,
+  wholeNumber,
+  withField,
+  withOutput,
+  withTarget,
+} from '../options.ts'
 import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
 import { actorText, EVENTS, eventAt } from './event.ts'
 import { addExportEvents } from './export/export.ts'

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { momentOf } from '../moment.ts'
-import type { CommandServices } from '../services.ts'
+import type { CommandServices } from '../options.ts'
 
 /** Options that are filters: option, parameter of api.md §16.3, and meaning. */
 const FILTERS: readonly (readonly [option: string, parameter: string, meaning: string])[] = [

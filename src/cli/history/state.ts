@@ -3,8 +3,15 @@ import { EXIT, fail } from '../../base/failure.ts'
 import type { DiffItem, StateDiff, StreamState } from '../../contract/history/state.ts'
 import { segment } from '../client/client.ts'
 import { momentOf } from '../moment.ts'
-import { clientOf, type TargetOptions, withField, withMoment, withOutput, withTarget } from '../options.ts'
-import type { CommandServices } from '../services.ts'
+import {
+  type CommandServices,
+  clientOf,
+  type TargetOptions,
+  withField,
+  withMoment,
+  withOutput,
+  withTarget,
+} from '../options.ts'
 import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
 
 type StateOptions = TargetOptions & OutputOptions & { readonly at?: string }

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander'
 import { type EventStatistics, FIGURES, type StatisticsRow } from '../../contract/history/counts.ts'
-import { clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
-import type { CommandServices } from '../services.ts'
+import { type CommandServices, clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
 import { withPeriod } from './filters.ts'
 

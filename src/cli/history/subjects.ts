@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { fail } from '../../base/failure.ts'
 import type { SubjectFound, SubjectsFound } from '../../contract/history/searches.ts'
-import { clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
-import type { CommandServices } from '../services.ts'
+import { type CommandServices, clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
 import { addErasures } from './erase-subjects.ts'
 

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { withReason, withTarget } from '../options.ts'
-import type { CommandServices } from '../services.ts'
+import { type CommandServices, withReason, withTarget } from '../options.ts'
 import type { ImportOptions } from './run.ts'
 
 /** `rollcall import`: creates the flags, segments and namespaces of a document in a running service. */

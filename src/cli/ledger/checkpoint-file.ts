@@ -3,14 +3,9 @@ import { Option } from 'commander'
 import { fail } from '../../base/failure.ts'
 import { bytesOf, whyUnread } from '../../base/regular-file.ts'
 import { hashOfBase64 } from '../../ledger/base64.ts'
-import {
-  type CheckpointFault,
-  parseCheckpoint,
-  parseSize,
-  type VerifiedCheckpoint,
-  verifyCheckpoint,
-} from '../../ledger/note/checkpoint.ts'
-import { parseVkey, type VerifierKey } from '../../ledger/note/vkey.ts'
+import { parseCheckpoint, parseSize } from '../../ledger/note/checkpoint.ts'
+import type { VerifierKey } from '../../ledger/note/vkey.ts'
+import { keysOf } from '../../ledger/retained-checkpoint.ts'
 import { several } from '../options.ts'
 
 /**
@@ -55,10 +50,6 @@ export const retainedText = async (path: string, name = 'The checkpoint'): Promi
   return parseCheckpoint(text) ? text : fail('usage', `${path} is not a checkpoint: ${whyNoCheckpoint(text)}.`)
 }
 
-/** Returns the verifier keys of texts; fails for a malformed one. */
-export const keysOf = (vkeys: readonly string[]): readonly VerifierKey[] =>
-  vkeys.map((text) => parseVkey(text.trim()) ?? fail('usage', `"${text.trim()}" is not a verifier key.`))
-
 /** A verifier key has two plus signs; anything else is the path of a file with one. */
 const isKey = (text: string): boolean => text.split('+').length > 2
 
@@ -71,17 +62,3 @@ export const keysGiven = async (vkeys: readonly string[]): Promise<readonly Veri
 /** Option for the verifier keys that the user trusts. */
 export const vkeyOption = (): Option =>
   new Option('--vkey <key>', 'verifier key that you trust, or a file with one a line (repeatable)').argParser(several)
-
-/** Causes for which a checkpoint is refused, in words that follow its name. */
-const REFUSED: Readonly<Record<CheckpointFault, string>> = {
-  'malformed checkpoint': 'is not a checkpoint',
-  'other origin': 'is a checkpoint of another ledger',
-  'unknown key': 'has no signature of a known key',
-  'wrong signature': 'has a wrong signature',
-}
-
-/** Returns the verified checkpoint of a text; fails with exit code 3 for any other text. `name` is its source. */
-export const insistOnCheckpoint = (text: string, keys: readonly VerifierKey[], name: string): VerifiedCheckpoint => {
-  const found = verifyCheckpoint(text, keys)
-  return typeof found === 'string' ? fail('check', `${name} ${REFUSED[found]}.`) : found
-}

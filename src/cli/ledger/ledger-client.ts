@@ -3,10 +3,10 @@ import { fail } from '../../base/failure.ts'
 import { HASH_BYTES } from '../../ledger/hashes.ts'
 import type { VerifierKey } from '../../ledger/note/vkey.ts'
 import type { ReadNodes } from '../../ledger/proof/proofs.ts'
+import { keysOf } from '../../ledger/retained-checkpoint.ts'
 import { nodesFromTiles, type ReadTile } from '../../ledger/tiles/tile-reader.ts'
 import { tilePath, tileWidth } from '../../ledger/tiles/tiles.ts'
 import type { Client } from '../client/client.ts'
-import { keysOf } from './checkpoint-file.ts'
 
 /** Path of the ledger. */
 export const LEDGER = '/audit/v1/ledger'

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import type { LedgerReport } from '../../app/ledger/state-of-stores.ts'
 import { EXIT } from '../../base/failure.ts'
 import { dataConfig } from '../offline/embedded.ts'
-import { type FileOptions, reasonOf, withConfig, withOutput } from '../options.ts'
-import type { CommandServices, LedgerReport } from '../services.ts'
+import { type CommandServices, type FileOptions, reasonOf, withConfig, withOutput } from '../options.ts'
 import { type Column, type OutputOptions, printOne } from '../terminal/output.ts'
 import { confirm } from '../terminal/terminal.ts'
 import { retainedText } from './checkpoint-file.ts'
@@ -17,24 +17,26 @@ const COLUMNS: readonly Column<LedgerReport>[] = [
 
 type ConfirmOptions = FileOptions & { readonly yes?: boolean }
 
+const operations = ({ load }: CommandServices) => load(() => import('../../app/ledger/operations.ts'))
+
 const withData = (command: Command, given: CommandServices): Command =>
   withConfig(command, given).option('--data <dir>', 'directory of the embedded store')
 const withYes = (command: Command, given: CommandServices): Command =>
   withData(command, given).option('-y, --yes', 'skip the confirmation')
 
 const addStatus = (ledger: Command, given: CommandServices): void => {
-  const { load, terminal, clock } = given
+  const { terminal, clock } = given
   withOutput(withData(ledger.command('status'), given), ['table', 'json', 'ndjson', 'name'])
     .summary('show the state of the ledger')
     .description('Reads the whole log and compares it with the sealed record.')
     .action(async (options: FileOptions & OutputOptions) => {
-      const report = await (await load()).ledgerStatus(dataConfig(options, terminal), clock, terminal.info)
+      const report = await (await operations(given)).ledgerStatus(dataConfig(options, terminal), clock, terminal.info)
       printOne(terminal, report, ({ state }) => state, COLUMNS, options)
     })
 }
 
 const addResume = (ledger: Command, given: CommandServices): void => {
-  const { load, terminal, clock } = given
+  const { terminal, clock } = given
   withYes(ledger.command('resume'), given)
     .summary('continue the ledger from a retained checkpoint')
     .description('The log must extend the checkpoint. The exit code is 3 if it does not.')
@@ -44,13 +46,18 @@ const addResume = (ledger: Command, given: CommandServices): void => {
       const text = await retainedText(name, '--checkpoint')
       const config = dataConfig(options, terminal)
       await confirm(terminal, `Continue the ledger from ${name}?`, yes)
-      const { size, events } = await (await load()).resumeLedger(config, clock, { text, name }, terminal.info)
+      const { size, events } = await (await operations(given)).resumeLedger(
+        config,
+        clock,
+        { text, name },
+        terminal.info,
+      )
       terminal.info(`The sealed record covers ${size} of ${events} events. The next checkpoint extends it.`)
     })
 }
 
 const addRestart = (ledger: Command, given: CommandServices): void => {
-  const { load, terminal, clock } = given
+  const { terminal, clock } = given
   withYes(ledger.command('restart'), given)
     .summary('begin a new ledger over the same log')
     .description('The new ledger has another origin and another key. Verifiers need its key.')
@@ -62,7 +69,7 @@ const addRestart = (ledger: Command, given: CommandServices): void => {
       const last = file === undefined ? undefined : await retainedText(file, '--last')
       const config = dataConfig(options, terminal)
       await confirm(terminal, 'Begin a new ledger? The old one can sign nothing afterwards.', yes)
-      const restarted = await (await load()).restartLedger(config, clock, { reason, last }, terminal.info)
+      const restarted = await (await operations(given)).restartLedger(config, clock, { reason, last }, terminal.info)
       terminal.info(restarted.isContinued ? 'An interrupted restart is completed.' : 'A new ledger begins.')
       terminal.print(`${restarted.vkey}\n`)
     })
@@ -78,21 +85,22 @@ const addRotateKey = (ledger: Command, given: CommandServices): void => {
       const { compromised = false, yes = false } = options
       const config = dataConfig(options, terminal)
       await confirm(terminal, 'Replace the signing key? The old private key is destroyed.', yes)
-      const { vkey, isContinued } = await (await load()).rotateLedgerKey(config, clock, compromised, terminal.info)
+      const { rotateLedgerKey } = await load(() => import('../../app/ledger/rotate-key.ts'))
+      const { vkey, isContinued } = await rotateLedgerKey(config, clock, compromised, terminal.info)
       terminal.info(isContinued ? 'An interrupted change is completed.' : 'The signing key is replaced.')
       terminal.print(`${vkey}\n`)
     })
 }
 
 const addRebuild = (ledger: Command, given: CommandServices): void => {
-  const { load, terminal, clock, endWith } = given
+  const { terminal, clock, endWith } = given
   withYes(ledger.command('rebuild'), given)
     .summary('make the kept hashes of the tree from the log')
     .description('Compares them with the log first. The exit code is 3 if there is a difference.')
     .action(async (options: ConfirmOptions) => {
       const config = dataConfig(options, terminal)
       await confirm(terminal, 'Replace the kept hashes by those of the log?', options.yes ?? false)
-      const { events, difference, sealed } = await (await load()).rebuildLedger(config, clock, terminal.info)
+      const { events, difference, sealed } = await (await operations(given)).rebuildLedger(config, clock, terminal.info)
       if (difference) terminal.print(`index ${difference.index}: ${difference.kind}\n`)
       if (sealed !== undefined) terminal.info(`Difference: ${sealed}.`)
       terminal.info(`The kept hashes are those of ${events} events.`)

@@ -1,13 +1,12 @@
 import type { Command } from 'commander'
 import { fail } from '../../base/failure.ts'
-import { type FileOptions, withConfig } from '../options.ts'
-import type { CommandServices } from '../services.ts'
+import { type CommandServices, type FileOptions, withConfig } from '../options.ts'
 import { progressBar } from '../terminal/progress.ts'
 import { dataConfig } from './embedded.ts'
 
 type BackupOptions = FileOptions & { readonly withKeys?: boolean; readonly progress: boolean }
 
-const backUp = async (
+const copy = async (
   directory: string,
   options: BackupOptions,
   { load, clock, terminal }: CommandServices,
@@ -21,7 +20,8 @@ const backUp = async (
       'See docs/guides/operations.md, Backup and restore, servers.',
     )
   const { update: progress, end } = progressBar(terminal, clock, options)
-  const made = await (await load()).backUp(config, clock, { directory, withKeys, progress }).finally(end)
+  const { backUp } = await load(() => import('../../app/backup/back-up.ts'))
+  const made = await backUp(config, clock, { directory, withKeys, progress }).finally(end)
   const { events, position, isSealed, canSign } = made
   terminal.info(`${events} events up to #${position} are in ${directory}, checked.`)
   if (!isSealed) terminal.info('The backup has no checkpoint, so nobody can prove with it that the log is complete.')
@@ -44,5 +44,5 @@ export const addBackup = (program: Command, given: CommandServices): void => {
     .option('--data <dir>', 'directory of the embedded store')
     .option('--with-keys', 'also copy the keys of people, the key file and the signing key')
     .option('--no-progress', 'no progress bar')
-    .action((directory: string, options: BackupOptions) => backUp(directory, options, given))
+    .action((directory: string, options: BackupOptions) => copy(directory, options, given))
 }

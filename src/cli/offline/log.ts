@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import type { LogFinding } from '../../app/stores/check-log.ts'
 import { EXIT } from '../../base/failure.ts'
-import { type FileOptions, withConfig, withOutput } from '../options.ts'
-import type { CommandServices, LogFinding } from '../services.ts'
+import { type CommandServices, type FileOptions, withConfig, withOutput } from '../options.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
 import { embeddedConfig } from './embedded.ts'
 
@@ -29,7 +29,8 @@ export const addLog = (program: Command, given: CommandServices): void => {
     .option('--data <dir>', 'directory of the embedded store')
     .action(async (options: FileOptions & OutputOptions) => {
       const config = embeddedConfig(options, terminal)
-      const { events, findings } = await (await load()).checkLog(config)
+      const { checkLog } = await load(() => import('../../app/stores/check-log.ts'))
+      const { events, findings } = await checkLog(config)
       if (findings.length > 0) {
         printMany(terminal, findings, findings, ({ where }) => where, COLUMNS, options)
         endWith(EXIT.check)

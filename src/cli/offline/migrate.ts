@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import type { Moved } from '../../app/migrate/copy.ts'
 import { EXIT, fail } from '../../base/failure.ts'
 import { type Config, loadConfig } from '../../config/load.ts'
-import { type FileOptions, fileOf, withConfig } from '../options.ts'
-import type { CommandServices, Moved } from '../services.ts'
+import { type CommandServices, type FileOptions, fileOf, withConfig } from '../options.ts'
 import { progressBar } from '../terminal/progress.ts'
 import { confirm, type Terminal } from '../terminal/terminal.ts'
 
@@ -90,8 +90,8 @@ const migrate = async (options: MigrateOptions, { load, clock, terminal, endWith
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
   const { update, end } = progressBar(terminal, clock, options)
   try {
-    const services = await load()
-    const moved = await services.moveStores(source, target, { dryRun, progress: update, signal: stopped.signal })
+    const { moveStores } = await load(() => import('../../app/migrate/migrate.ts'))
+    const moved = await moveStores(source, target, { dryRun, progress: update, signal: stopped.signal })
     end()
     terminal.info(dryRun ? `Would copy ${moved.copied} of ${moved.events} events; nothing is written.` : summary(moved))
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import type { ProjectionStatus } from '../../app/offline/projections.ts'
 import { EXIT, fail } from '../../base/failure.ts'
-import { type FileOptions, withConfig, withOutput } from '../options.ts'
-import type { CommandServices, ProjectionStatus } from '../services.ts'
+import { type CommandServices, type FileOptions, withConfig, withOutput } from '../options.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
 import { progressBar } from '../terminal/progress.ts'
 import { confirm } from '../terminal/terminal.ts'
@@ -36,8 +36,8 @@ const rebuild = async (
       'List the read models with: rollcall projections status',
     )
   const config = dataConfig(options, terminal)
-  const services = await load()
-  const known = await services.projectionStatus(config, info)
+  const { projectionStatus, rebuildProjections } = await load(() => import('../../app/offline/projections.ts'))
+  const known = await projectionStatus(config, clock, info)
   const unknown = names.filter((name) => !known.some((projection) => projection.name === name))
   if (unknown.length > 0)
     fail(
@@ -58,7 +58,7 @@ const rebuild = async (
   const { update, end } = progressBar(terminal, clock, options)
   try {
     const request = { names: chosen.map(({ name }) => name), progress: update, signal: stopped.signal }
-    await services.rebuildProjections(config, request, info)
+    await rebuildProjections(config, clock, request, info)
   } catch (error) {
     if (!stopped.signal.aborted) throw error
   } finally {
@@ -75,7 +75,7 @@ const rebuild = async (
 
 /** `rollcall projections status|rebuild`: reads the data, or rebuilds read models while the service is stopped. */
 export const addProjections = (program: Command, given: CommandServices): void => {
-  const { load, terminal } = given
+  const { load, clock, terminal } = given
   const projections = program
     .command('projections')
     .summary('show and rebuild the read models')
@@ -86,7 +86,8 @@ export const addProjections = (program: Command, given: CommandServices): void =
     .summary('show the position of each read model')
     .option('--data <dir>', 'directory of the embedded store')
     .action(async (options: FileOptions & OutputOptions) => {
-      const all = await (await load()).projectionStatus(dataConfig(options, terminal), terminal.info)
+      const { projectionStatus } = await load(() => import('../../app/offline/projections.ts'))
+      const all = await projectionStatus(dataConfig(options, terminal), clock, terminal.info)
       printMany(terminal, all, all, ({ name }) => name, COLUMNS, options)
     })
   withConfig(projections.command('rebuild [name...]'), given)

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import type { Restored } from '../../app/backup/restore-backup.ts'
 import { fail } from '../../base/failure.ts'
 import { retainedText } from '../ledger/checkpoint-file.ts'
-import { reasonOf } from '../options.ts'
-import type { CommandServices, Services } from '../services.ts'
+import { type CommandServices, reasonOf } from '../options.ts'
 import { progressBar } from '../terminal/progress.ts'
 
 type RestoreOptions = {
@@ -13,7 +13,6 @@ type RestoreOptions = {
   readonly reason?: string
   readonly progress: boolean
 }
-type Restored = Awaited<ReturnType<Services['restoreBackup']>>
 
 const decisionOf = async ({ checkpoint: name, acceptRollback = false, reason }: RestoreOptions) => {
   if (name !== undefined && acceptRollback) fail('usage', 'Use either --checkpoint or --accept-rollback.')
@@ -64,7 +63,8 @@ const restore = async (
   const decision = await decisionOf(options)
   const { update: progress, end } = progressBar(terminal, clock, options)
   const places = { directory, into, progress }
-  const restored = await (await load()).restoreBackup(clock, places, decision, terminal.info).finally(end)
+  const { restoreBackup } = await load(() => import('../../app/backup/restore-backup.ts'))
+  const restored = await restoreBackup(clock, places, decision, terminal.info).finally(end)
   for (const line of linesOf(restored, into)) terminal.info(line)
   if (restored.ledger.state === 'restarted') terminal.print(`${restored.ledger.vkey}\n`)
 }

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { fail } from '../../base/failure.ts'
 import type { Config } from '../../config/load.ts'
-import { type FileOptions, withConfig } from '../options.ts'
-import type { CommandServices } from '../services.ts'
+import { type CommandServices, type FileOptions, withConfig } from '../options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { dataConfig, embeddedConfig } from './embedded.ts'
 

@@ -1,11 +1,11 @@
 import { Presets, SingleBar } from 'cli-progress'
 import type { Clock } from '../../base/clock.ts'
-import type { RebuildProgress } from '../services.ts'
+import type { OnProgress, Progress } from '../../base/progress.ts'
 import type { Terminal } from './terminal.ts'
 
 const EVERY_MS = 10_000
 
-type ProgressBar = { readonly update: (progress: RebuildProgress) => void; readonly end: () => void }
+type ProgressBar = { readonly update: OnProgress; readonly end: () => void }
 
 const rest = (seconds: number): string =>
   Number.isFinite(seconds) ? `${Math.ceil(seconds)} s left` : 'time left unknown'
@@ -36,7 +36,7 @@ export const progressBar = (
     bar?.stop()
     bar = undefined
   }
-  const begin = ({ name, done, total }: RebuildProgress) => {
+  const begin = ({ name, done, total }: Progress) => {
     stop()
     current = { name, from: monotonic(), done }
     if (!terminal) return

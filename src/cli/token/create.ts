@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { NewlyIssued, TokenRequest } from '../../app/offline/offline.ts'
 import { fail, isFailure } from '../../base/failure.ts'
 import type { Config } from '../../config/load.ts'
 import type { Authentication } from '../../contract/token.ts'
@@ -6,6 +7,7 @@ import { type Client, client, isUnreachable, segment } from '../client/client.ts
 import { findToken } from '../client/credential.ts'
 import { dataConfig, embeddedConfig } from '../offline/embedded.ts'
 import {
+  type CommandServices,
   type FileOptions,
   pair,
   reasonHeaders,
@@ -16,7 +18,6 @@ import {
   withReason,
   withTarget,
 } from '../options.ts'
-import type { CommandServices, NewlyIssued, TokenRequest } from '../services.ts'
 import { type Column, type OutputOptions, printOne, table } from '../terminal/output.ts'
 import { expiryOf } from './expiry.ts'
 import { grantsDiffer, rightsAt, roleAt } from './grants.ts'
@@ -49,7 +50,8 @@ const makeOnData = async (
       'usage',
       'Add --reason TEXT. If a token is created without the running service, the event log records your user name and this reason.',
     )
-  return (await load()).createTokenOffline(config, request, terminal.info)
+  const { createTokenOffline } = await load(() => import('../../app/offline/offline.ts'))
+  return createTokenOffline(config, request, terminal.info)
 }
 
 /** Revokes a token with unexpected grants: with the creator's token, else with the new token itself. */

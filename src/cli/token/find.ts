@@ -4,8 +4,7 @@ import { fail } from '../../base/failure.ts'
 import type { TokenFound } from '../../contract/history/searches.ts'
 import type { Authentication } from '../../contract/token.ts'
 import { findToken } from '../client/credential.ts'
-import { clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
-import type { CommandServices } from '../services.ts'
+import { type CommandServices, clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
 import { type Column, type OutputOptions, printOne } from '../terminal/output.ts'
 
 type FindOptions = TargetOptions & OutputOptions

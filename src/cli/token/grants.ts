@@ -2,9 +2,9 @@ import { InvalidArgumentError } from 'commander'
 import { type Read, readGrant, readRights } from '../../access/grant-text.ts'
 import { EVERYWHERE, grantText } from '../../access/grants.ts'
 import { isRight } from '../../access/rights.ts'
+import type { TokenRequest } from '../../app/offline/offline.ts'
 import type { GrantAsked } from '../../contract/grants.ts'
 import type { Authentication } from '../../contract/token.ts'
-import type { TokenRequest } from '../services.ts'
 
 type Shown = NonNullable<Authentication['grants']>[number]
 

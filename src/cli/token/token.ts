@@ -3,6 +3,7 @@ import { EXIT, type Failure, isFailure } from '../../base/failure.ts'
 import type { Authentication, AuthenticationList } from '../../contract/token.ts'
 import { type Client, segment } from '../client/client.ts'
 import {
+  type CommandServices,
   clientOf,
   reasonHeaders,
   type TargetOptions,
@@ -12,7 +13,6 @@ import {
   withReason,
   withTarget,
 } from '../options.ts'
-import type { CommandServices } from '../services.ts'
 import { type OutputOptions, printMany, printOne } from '../terminal/output.ts'
 import { confirm, escapeControl, type Terminal } from '../terminal/terminal.ts'
 import { addTokenCreate } from './create.ts'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { insistOnFiles } from '../../../base/regular-file.ts'
-import { giveTo } from '../files/private-file.ts'
+import { giveTo } from '../../../base/replace-file.ts'
 
 const CHUNK = 1_048_576
 const OWN = 0o600

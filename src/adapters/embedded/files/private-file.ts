@@ -1,22 +1,9 @@
-import { chmodSync, closeSync, fchmodSync, fchownSync, openSync, type Stats, statSync } from 'node:fs'
+import { chmodSync, closeSync, fchmodSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { giveTo } from '../../../base/replace-file.ts'
 import { makeDirectory } from './directory.ts'
 
 const OWN = 0o600
-
-/**
- * Gives an open file that root has made the owner and group of another file or directory, so that the user of the
- * service can open it. Has no effect for other users.
- */
-export const giveTo = (file: number, { uid, gid }: Pick<Stats, 'uid' | 'gid'>): void => {
-  if (process.geteuid?.() !== 0) return
-  try {
-    fchownSync(file, uid, gid)
-  } catch (error) {
-    // Root in a container may be unable to give files away.
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
-  }
-}
 
 const madeNow = (path: string, staysOwn: boolean): boolean => {
   try {

@@ -4,9 +4,8 @@ import { link, open, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { messageOf } from '../../../base/errors.ts'
 import { bytesOf, insistOnFiles } from '../../../base/regular-file.ts'
+import { giveTo, syncDirectory } from '../../../base/replace-file.ts'
 import { makeDirectory } from './directory.ts'
-import { giveTo } from './private-file.ts'
-import { syncDirectory } from './replace-file.ts'
 
 /**
  * Creates the file atomically and never replaces an existing one: two processes that create it at once read the same

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { bytesOf, noFileAt } from '../../../base/regular-file.ts'
+import { nextOf, replaceFile } from '../../../base/replace-file.ts'
 import type { Snapshots } from '../../../projections/snapshots.ts'
 import { closeToOthers } from './private-file.ts'
-import { nextOf, replaceFile } from './replace-file.ts'
 import { setAside } from './set-aside.ts'
 
 /**

@@ -3,8 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { EXIT, fail } from '../../../base/failure.ts'
 import { EXPORT_FORMATS, type ExportFormat } from '../../../history/export/manifest.ts'
 import { type StoreOptions, storeConfig, withStore } from '../../offline/store-config.ts'
-import { clientOf, type TargetOptions, wholeNumber, withTarget } from '../../options.ts'
-import type { CommandServices } from '../../services.ts'
+import { type CommandServices, clientOf, type TargetOptions, wholeNumber, withTarget } from '../../options.ts'
 import { progressBar } from '../../terminal/progress.ts'
 import { type FilterOptions, filtersOf, withFilters, withPeriod } from '../filters.ts'
 import { PARTIAL, streamWriter } from './part-writer.ts'
@@ -125,7 +124,11 @@ const exportEvents = async (out: string, options: ExportOptions, given: CommandS
     const { isStopped, range, events, files, newer } =
       config === undefined
         ? await runWith(serviceSource(await clientOf(options, given), clock))
-        : await (await load()).withRecords(config, clock, (store) => runWith(storeSource(store)))
+        : await (await load(() => import('../../../app/stores/stored-records.ts'))).withRecords(
+            config,
+            clock,
+            (store) => runWith(storeSource(store)),
+          )
     bar.end()
     if (isStopped) {
       terminal.info(

@@ -1,3 +1,4 @@
+import type { StoredRecords } from '../../../app/stores/stored-records.ts'
 import { timeSlicer } from '../../../base/event-loop.ts'
 import { fail } from '../../../base/failure.ts'
 import { eventsQuery } from '../../../contract/history/events.ts'
@@ -7,7 +8,6 @@ import { eventLine } from '../../../history/forms.ts'
 import { knownNames } from '../../../history/known-names.ts'
 import { entryOf, leafOf } from '../../../ledger/entry.ts'
 import { type LeafList, leafList } from '../../ledger/leaf-list.ts'
-import type { StoredRecords } from '../../services.ts'
 import type { ExportedEvent } from './file-encoder.ts'
 import type { ExportRange, ExportSelection, ExportSource } from './source.ts'
 

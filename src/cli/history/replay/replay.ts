@@ -3,20 +3,19 @@ import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Replayed, ReplayedModel } from '../../../app/offline/replay.ts'
 import { EXIT, fail } from '../../../base/failure.ts'
 import type { Config } from '../../../config/load.ts'
 import { keysGiven, vkeyOption } from '../../ledger/checkpoint-file.ts'
 import { embeddedConfig } from '../../offline/embedded.ts'
 import { type StoreOptions, storeConfig, withStore } from '../../offline/store-config.ts'
-import { clientOf, several, type TargetOptions, withOutput, withTarget } from '../../options.ts'
-import type { CommandServices } from '../../services.ts'
+import { type CommandServices, clientOf, several, type TargetOptions, withOutput, withTarget } from '../../options.ts'
 import { type Column, type OutputOptions, printMany } from '../../terminal/output.ts'
 import { progressBar } from '../../terminal/progress.ts'
 import { printForeign } from '../../terminal/terminal.ts'
 import { verifyExport } from '../verify/export-check.ts'
 import { findingLine } from '../verify/findings.ts'
 import { type GivenExport, readManifest } from '../verify/inputs.ts'
-import type { Replayed, ReplayedModel } from './replay-services.ts'
 import { comparedModels } from './service-models.ts'
 import { exportedRecords, paced, type ReplaySource, recordsOfService, untilTest } from './sources.ts'
 
@@ -75,9 +74,8 @@ const withSource = async <T>(
     return work(source)
   }
   if (config === undefined) return work(await recordsOfService(await clientOf(options, given), given.clock, signal))
-  return (await given.load()).withRecords(config, given.clock, (store) =>
-    work({ pages: store.pages(), total: undefined }),
-  )
+  const { withRecords } = await given.load(() => import('../../../app/stores/stored-records.ts'))
+  return withRecords(config, given.clock, (store) => work({ pages: store.pages(), total: undefined }))
 }
 
 const insistOnEmpty = (directory: string): void => {
@@ -145,7 +143,7 @@ const replay = async (file: string | undefined, options: ReplayOptions, given: C
   try {
     const replayed = await withSource(file, options, given, signal, ({ pages, total }) =>
       inNewDirectory(into, async (directory) =>
-        (await load()).replayRecords(newConfig(directory, given), clock, {
+        (await load(() => import('../../../app/offline/replay.ts'))).replayRecords(newConfig(directory, given), clock, {
           pages: paced(pages, {
             isWithin,
             speed: speed === 'max' ? undefined : speed,

@@ -1,12 +1,11 @@
+import type { ComparedModels, ComparedRow } from '../../../app/offline/replay.ts'
 import { fail } from '../../../base/failure.ts'
 import type { Config } from '../../../config/load.ts'
 import type { ReadModel, ReadModelRow } from '../../../contract/history/read-models.ts'
 import { type Client, segment } from '../../client/client.ts'
 import { embeddedConfig } from '../../offline/embedded.ts'
-import { clientOf, type TargetOptions } from '../../options.ts'
-import type { CommandServices } from '../../services.ts'
+import { type CommandServices, clientOf, type TargetOptions } from '../../options.ts'
 import { linesIn } from '../export/service-source.ts'
-import type { ComparedModels, ComparedRow } from './replay-services.ts'
 
 const broken = (): never => fail('failed', 'The service sent a line that is not a row of a read model.')
 

@@ -1,3 +1,4 @@
+import type { ReplayedPages } from '../../../app/offline/replay.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { fail } from '../../../base/failure.ts'
 import { type IndexedEvent, indexedEvent } from '../../../history/facts.ts'
@@ -8,7 +9,6 @@ import { provenFormOf } from '../export/forms.ts'
 import { serviceSource } from '../export/service-source.ts'
 import { indexIn } from '../filters.ts'
 import type { GivenExport } from '../verify/inputs.ts'
-import type { ReplayedPages } from './replay-services.ts'
 
 type StoredRecord = IndexedEvent['record']
 

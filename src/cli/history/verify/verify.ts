@@ -4,8 +4,7 @@ import { base64Of } from '../../../ledger/base64.ts'
 import { keysGiven, vkeyOption } from '../../ledger/checkpoint-file.ts'
 import { readHashes } from '../../ledger/hash-file.ts'
 import { type StoreOptions, storeConfig, withStore } from '../../offline/store-config.ts'
-import { several } from '../../options.ts'
-import type { CommandServices } from '../../services.ts'
+import { type CommandServices, several } from '../../options.ts'
 import { progressBar } from '../../terminal/progress.ts'
 import { printForeign } from '../../terminal/terminal.ts'
 import { readCheckpoints } from './checkpoints.ts'
@@ -64,8 +63,10 @@ const verify = async (file: string | undefined, options: VerifyOptions, given: C
     const verdict =
       config === undefined
         ? await verifyExport(await readManifest(file, options.manifest), retained, progress)
-        : await (await load()).withRecords(config, clock, (store) =>
-            verifyStore(store, retained, (records) => progress(records, records)),
+        : await (await load(() => import('../../../app/stores/stored-records.ts'))).withRecords(
+            config,
+            clock,
+            (store) => verifyStore(store, retained, (records) => progress(records, records)),
           )
     bar.end()
     if (retained.keys === undefined && config === undefined && verdict.found.count() === 0)

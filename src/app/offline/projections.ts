@@ -2,14 +2,24 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
-import type { ProjectionStatus, Say } from '../../cli/services.ts'
+import type { OnProgress, Say } from '../../base/progress.ts'
 import type { Config } from '../../config/load.ts'
 import type { EventLog } from '../../events/log.ts'
 import { wholeBlocks } from '../../projections/engine/background-projection.ts'
+import { rebuild } from '../../projections/engine/rebuild.ts'
 import type { Views } from '../../projections/views.ts'
 import { readModelsOf } from '../history/read-models.ts'
 import { eventsOf } from '../stores/stores.ts'
-import { withStores } from './opened-stores.ts'
+import { withSettled, withStores } from './opened-stores.ts'
+
+/** Progress of a read model. Positions are decimal texts; `lag` counts events. */
+export type ProjectionStatus = {
+  readonly name: string
+  readonly version: number
+  readonly position: string
+  readonly head: string
+  readonly lag: number
+}
 
 /** Names and versions of the read models do not depend on the key. */
 const ANY_KEY = new Uint8Array(32)
@@ -52,7 +62,31 @@ const statusInDirectory = async (config: Config, clock: Clock): Promise<readonly
 }
 
 /** Returns the checkpoint of each read model, of a data directory read-only. */
-export const modelStatus = (config: Config, clock: Clock, say: Say): Promise<readonly ProjectionStatus[]> =>
+export const projectionStatus = (config: Config, clock: Clock, say: Say): Promise<readonly ProjectionStatus[]> =>
   config.storage.type === 'embedded'
     ? statusInDirectory(config, clock)
     : withStores(config, clock, say, ({ log, views }) => statusOf({ log, checkpoint: views.checkpoint }))
+
+type Rebuild = {
+  readonly names: readonly string[]
+  readonly progress: OnProgress
+  readonly signal: AbortSignal
+}
+
+/** Rebuilds each named read model, which then replaces the old one. An aborted rebuild leaves the old one in place. */
+export const rebuildProjections = (
+  config: Config,
+  clock: Clock,
+  { names, progress, signal }: Rebuild,
+  say: Say,
+): Promise<void> =>
+  withSettled(config, clock, say, async ({ log, views, snapshots, pepper }) => {
+    // The snapshot may contain data of the old read models.
+    await snapshots.remove()
+    const chosen = readModelsOf(pepper.key).filter(({ name }) => names.includes(name))
+    const name = chosen.map((model) => model.name).join(', ')
+    await rebuild({ clock, log, views }, chosen, ({ done, position, head }) => {
+      if (signal.aborted) throw signal.reason
+      progress({ name, done, total: Math.round((done * Number(head)) / Number(position)) })
+    })
+  })
