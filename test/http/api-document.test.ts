@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import t from 'tap'
 import { refusals } from '../../src/base/errors.ts'
 import { leaves } from '../../src/config/setting.ts'
@@ -7,7 +7,9 @@ import { settings } from '../../src/config/settings.ts'
 import { everyWay, open } from './people.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
-const contract = readFileSync(join(root, 'docs/api.md'), 'utf8')
+/** docs/api.md, and the pages that continue its sections. */
+const pages = readdirSync(join(root, 'docs')).filter((name) => /^api(-\w+)?\.md$/.test(name))
+const contract = pages.map((name) => readFileSync(join(root, 'docs', name), 'utf8')).join('\n')
 /** Text of a section with its subsections. */
 const section = (number: string): string => {
   const [, ...rest] = contract.split(new RegExp(String.raw`^##? ${number.replace('.', String.raw`\.`)}[. ]`, 'm'))
@@ -25,7 +27,7 @@ const rowsOf = (text: string): readonly (readonly string[])[] =>
         .map((cell) => cell.trim()),
     )
 
-await t.test('every section that code or docs refer to exists in docs/api.md', async (t) => {
+await t.test('every section that code or docs refer to exists in the contract', async (t) => {
   const sections = new Set([...contract.matchAll(/^##? (\d+(?:\.\d+)?)\.? /gm)].map(([, number]) => number!))
   t.ok(sections.size > 50)
   const files = ['src', 'test', 'docs', 'bench', 'deploy', 'examples'].flatMap((folder) =>
@@ -37,12 +39,14 @@ await t.test('every section that code or docs refer to exists in docs/api.md', a
   for (const name of [...files, 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']) {
     const text = readFileSync(join(root, name), 'utf8')
     const places =
-      name === join('docs', 'api.md')
+      dirname(name) === 'docs' && pages.includes(basename(name))
         ? [text]
-        : [...text.matchAll(/api\.md(?:\]\([^)]*\))? ((?:(?:, | and | to )?§[\d.]*\d)+)/g)].map(([, list]) => list!)
+        : [...text.matchAll(/api(?:-\w+)?\.md(?:\]\([^)]*\))? ((?:(?:, | and | to )?§[\d.]*\d)+)/g)].map(
+            ([, list]) => list!,
+          )
     for (const [, number] of places.flatMap((place) => [...place.matchAll(/§(\d+(?:\.\d+)?)/g)])) {
       cited++
-      if (!sections.has(number!)) t.fail(`${name} cites §${number}, which docs/api.md has not`)
+      if (!sections.has(number!)) t.fail(`${name} cites §${number}, which the contract has not`)
     }
   }
   t.ok(cited > 150, `${cited} places`)
@@ -74,7 +78,7 @@ await t.test('section 12 of docs/api.md lists exactly the settings', async (t) =
   t.strictSame(written.toSorted(), real.toSorted())
 })
 
-await t.test('docs/api.md lists every reason for a refusal', async (t) => {
+await t.test('the contract lists every reason for a refusal', async (t) => {
   for (const reason of Object.keys(refusals)) t.ok(contract.includes(`\`${reason}\``), reason)
 })
 
@@ -88,7 +92,7 @@ await t.test('GET /asyncapi.json returns docs/asyncapi.json without a credential
   t.equal(`${pretty.text}\n`, file)
 })
 
-await t.test('docs/api.md lists every route and every metric', async (t) => {
+await t.test('the contract lists every route and every metric', async (t) => {
   const { service } = await everyWay(t)
   const bare = (path: string) => path.replaceAll(/\{\w+\}/g, '{}')
   const written = new Set<string>()
