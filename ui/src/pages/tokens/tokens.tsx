@@ -37,25 +37,14 @@ const usePlaces = (asked = '') => {
   }
 }
 
-/** Settings › Static Tokens: list, creation and deletion (ui.md §11.12). */
-export const Tokens = () => {
+/** The filters of the address, and the page of tokens that they find. */
+const useTokens = () => {
   const search = here.useSearch()
-  const { q = '', page, at } = search
+  const { q = '', page, at, maker = '' } = search
   const { settled, places, ns } = usePlaces(search.ns)
   const status = chosenOf(statuses, search.status)
   const access = chosenOf(accesses, search.access)
-  const { maker = '' } = search
   const order = orderOf(search.sort, SORTS)
-  const address = useListAddress(search)
-  const { zone } = usePreferences()
-  const why = useWhyNot(at)
-  const missing = useMissing()
-  const whyKept = (records: readonly Authentication[]) => why ?? missing(...records.map(removalOf))
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
-  const [creating, setCreating] = useState(false)
-  const [finding, setFinding] = useState(false)
-  const [removing, setRemoving] = useState<readonly Authentication[]>([])
-  const methods = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
   const direction = order.descending ? 'desc' : 'asc'
   const filter = {
     kind: 'static',
@@ -70,7 +59,48 @@ export const Tokens = () => {
     at,
   } as const
   const read = useListRead(keys.tokens, filter, readTokens, settled)
-  const rows = read.page?.authentications ?? []
+  const address = useListAddress(search)
+  return { q, at, ns, places, status, access, maker, order, address, read, rows: read.page?.authentications ?? [] }
+}
+
+/** Buttons that open the search for a token and the form of a new one. `off`: static tokens cannot be created. */
+const Openers = ({ off, why }: { readonly off: boolean; readonly why: string | undefined }) => {
+  const missing = useMissing()
+  const [open, setOpen] = useState<'find' | 'create'>()
+  const close = () => setOpen(undefined)
+  return (
+    <>
+      <Button why={missing({ right: 'audit.read', namespaceKey: EVERY })} onClick={() => setOpen('find')}>
+        <SearchIcon />
+        {words.find.open}
+      </Button>
+      {!off && (
+        <Button
+          look="primary"
+          why={why ?? missing({ right: 'token.create' })}
+          onClick={() => setOpen('create')}
+          aria-keyshortcuts="n"
+        >
+          <PlusIcon />
+          {words.create}
+        </Button>
+      )}
+      {open === 'find' && <FindToken onClose={close} />}
+      {open === 'create' && <NewToken onClose={close} />}
+    </>
+  )
+}
+
+/** Settings › Static Tokens: list, creation and deletion (ui.md §11.12). */
+export const Tokens = () => {
+  const { q, at, ns, places, status, access, maker, order, address, read, rows } = useTokens()
+  const { zone } = usePreferences()
+  const why = useWhyNot(at)
+  const missing = useMissing()
+  const whyKept = (records: readonly Authentication[]) => why ?? missing(...records.map(removalOf))
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const [removing, setRemoving] = useState<readonly Authentication[]>([])
+  const methods = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
   const off = methods.data?.staticTokens === false
   const selecting: Selecting = {
     chosen,
@@ -88,34 +118,8 @@ export const Tokens = () => {
         q={q}
         filtered={status !== '' || access !== '' || maker !== '' || (!places && ns !== '')}
         cleared={{ status: '', access: '', maker: '', ...(!places && { ns: '' }) }}
-        filters={
-          <Filters
-            status={status}
-            access={access}
-            ns={ns}
-            places={places}
-            onFilter={(change) => address.filter(change)}
-          />
-        }
-        create={
-          <>
-            <Button why={missing({ right: 'audit.read', namespaceKey: EVERY })} onClick={() => setFinding(true)}>
-              <SearchIcon />
-              {words.find.open}
-            </Button>
-            {!off && (
-              <Button
-                look="primary"
-                why={why ?? missing({ right: 'token.create' })}
-                onClick={() => setCreating(true)}
-                aria-keyshortcuts="n"
-              >
-                <PlusIcon />
-                {words.create}
-              </Button>
-            )}
-          </>
-        }
+        filters={<Filters {...{ status, access, ns, places }} onFilter={(change) => address.filter(change)} />}
+        create={<Openers off={off} why={why} />}
         nothing={<p>{words.noneWhy}</p>}
         table={{
           columns: columnsOf(rows, zoneName(zone), selecting),
@@ -138,8 +142,6 @@ export const Tokens = () => {
           />
         )}
       </List>
-      {finding && <FindToken onClose={() => setFinding(false)} />}
-      {creating && <NewToken onClose={() => setCreating(false)} />}
       {removing.length > 0 && (
         <RemoveRecords
           words={words.remove}

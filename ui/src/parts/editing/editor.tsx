@@ -74,37 +74,51 @@ type EditorProps<L extends Revised, D extends object, A> = {
 }
 type Tab = { readonly name: string; readonly words: string }
 
-/** Editor of a resource: one draft, several tabs, one request to save (ui.md §11.4). */
-export const Editor = <L extends Revised, D extends object, A>({
-  editing,
-  loaded,
-  queryKey,
-  why,
-  restored,
-  tabs,
-  viewOf,
-  renderHead,
-  renderView,
-  renderEffect,
-}: EditorProps<L, D, A>) => {
+/** The open tab, and the function that opens another one by its name. */
+const useTab = ({ of, asked, firstNamed }: EditorProps<Revised, object, unknown>['tabs']) => {
   const navigate = useNavigate()
-  const drafted = useDraft(editing, loaded, restored?.draft)
+  const [first] = of
+  return {
+    open: of.find(({ name }) => name === asked) ?? first,
+    show: (name: string) =>
+      navigate({
+        to: '.',
+        search: ({ tab: _tab, ...rest }) =>
+          (name === first.name && !firstNamed ? rest : { ...rest, tab: name }) as never,
+        replace: true,
+        resetScroll: false,
+      }),
+  }
+}
+
+/** Returns a function that ends the draft, and removes a restored state from the address. */
+const useDiscard = (discard: () => void, restored: boolean) => {
+  const navigate = useNavigate()
+  return () => {
+    if (!restored) return discard()
+    // The draft ends before the address changes, so that nothing unsaved is left.
+    flushSync(discard)
+    void navigate({
+      to: '.',
+      search: ({ restore: _restore, copy: _copy, ...rest }) => rest as never,
+      replace: true,
+      resetScroll: false,
+    })
+  }
+}
+
+/** Editor of a resource: one draft, several tabs, one request to save (ui.md §11.4). */
+export const Editor = <L extends Revised, D extends object, A>(props: EditorProps<L, D, A>) => {
+  const { editing, queryKey, why, restored, tabs, viewOf, renderHead, renderView, renderEffect } = props
+  const drafted = useDraft(editing, props.loaded, restored?.draft)
   const { start, final, changes } = drafted
   const [reviewing, setReviewing] = useState(false)
   const [checked, setChecked] = useState(false)
   const [refused, setRefused] = useState<Flaws>({})
   const [kept, setKept] = useState<{ readonly n: number; readonly left: readonly string[] } | undefined>()
   const focusWrong = useFocusFirstWrong()
-  const [first] = tabs.of
-  const open = tabs.of.find(({ name }) => name === tabs.asked) ?? first
-  const show = (name: string) =>
-    navigate({
-      to: '.',
-      search: ({ tab: _tab, ...rest }) =>
-        (name === first.name && !tabs.firstNamed ? rest : { ...rest, tab: name }) as never,
-      replace: true,
-      resetScroll: false,
-    })
+  const { open, show } = useTab(tabs)
+  const discard = useDiscard(drafted.discard, restored !== undefined)
 
   const point = async (found: Flaws) => {
     const [field = ''] = Object.keys(found)
@@ -130,19 +144,14 @@ export const Editor = <L extends Revised, D extends object, A>({
     },
     discard: () => {
       setKept(undefined)
-      if (!restored) return drafted.discard()
-      // The draft ends before the address changes, so that nothing unsaved is left.
-      flushSync(drafted.discard)
-      void navigate({
-        to: '.',
-        search: ({ restore: _restore, copy: _copy, ...rest }) => rest as never,
-        replace: true,
-        resetScroll: false,
-      })
+      discard()
     },
   }
   const edited = { state, why, flaws: { ...refused, ...(checked && flawsNow()) } }
-
+  const onRefused = (found: Flaws) => {
+    setRefused(found)
+    void point(found)
+  }
   return (
     <>
       {renderHead(edited)}
@@ -163,20 +172,8 @@ export const Editor = <L extends Revised, D extends object, A>({
         ))}
       </Tabs.Root>
       <Saving
-        editing={editing}
-        state={state}
-        queryKey={queryKey}
-        why={why}
-        review={{
-          open: reviewing,
-          reason: restored?.reason ?? '',
-          onOpen: review,
-          onClose: () => setReviewing(false),
-        }}
-        onRefused={(found) => {
-          setRefused(found)
-          void point(found)
-        }}
+        {...{ editing, state, queryKey, why, onRefused }}
+        review={{ open: reviewing, reason: restored?.reason ?? '', onOpen: review, onClose: () => setReviewing(false) }}
         onKept={(left) => setKept({ n: (kept?.n ?? 0) + 1, left })}
       >
         {renderEffect?.(start, final)}

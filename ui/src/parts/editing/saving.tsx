@@ -31,17 +31,7 @@ const focusHeading = (): void => {
   requestAnimationFrame(() => document.querySelector<HTMLElement>('main h1')?.focus())
 }
 
-/** Unsaved changes, their review, and the result: saved, refused or in conflict. */
-export const Saving = <L extends Revised, D extends object, A>({
-  editing,
-  state,
-  queryKey,
-  why,
-  review,
-  onRefused,
-  onKept,
-  children,
-}: {
+type SavingProps<L extends Revised, D extends object, A> = {
   readonly editing: Editing<L, D, A>
   readonly state: DraftState<L, D>
   /** Query key of the resource, updated by a save. */
@@ -53,16 +43,24 @@ export const Saving = <L extends Revised, D extends object, A>({
   readonly onKept: (left: readonly string[]) => void
   /** Effect of the changes. */
   readonly children?: ReactNode
-}) => {
-  const { base, start, final: draft, changes, discard, rebase } = state
-  const { thing, draftOf, changesOf, merge, sent, answered, refusedFlaws, readAgain } = editing
+}
+
+/** Sends the draft, and offers what a refusal, a conflict or a deletion leaves to do. */
+const useSave = <L extends Revised, D extends object, A>({
+  editing,
+  state: { base, start, final: draft, changes, discard, rebase },
+  queryKey,
+  review,
+  onRefused,
+  onKept,
+}: SavingProps<L, D, A>) => {
   const [phase, setPhase] = useState<Phase<L>>({ name: 'editing' })
   const { send, sending } = useWrite()
   const client = useQueryClient()
   const say = useSay()
-
+  const edit = () => setPhase({ name: 'editing' })
   const close = () => {
-    setPhase({ name: 'editing' })
+    edit()
     review.onClose()
   }
   const show = (next: Phase<L>) => {
@@ -71,20 +69,20 @@ export const Saving = <L extends Revised, D extends object, A>({
   }
   const lookAgain = async (failure: Failure) => {
     try {
-      show({ name: 'conflict', found: await readAgain(base) })
+      show({ name: 'conflict', found: await editing.readAgain(base) })
     } catch (error) {
       if (!isFailure(error)) throw error
       show(error.status === 404 ? { name: 'gone' } : { name: 'review', failure })
     }
   }
   const save = async (reason: string) => {
-    const { write, about } = sent(base, start, draft, reason)
+    const { write, about } = editing.sent(base, start, draft, reason)
     setPhase({ name: 'review' })
     const outcome = await send<A>(write)
     if (!outcome) return
     if (outcome.done) {
       const revision = outcome.etag ?? ''
-      client.setQueryData(queryKey, answered(outcome.value, revision))
+      client.setQueryData(queryKey, editing.answered(outcome.value, revision))
       discard()
       say(revision === base.revision ? states.nothingChanged : pending.saved(changes.length))
       close()
@@ -93,19 +91,32 @@ export const Saving = <L extends Revised, D extends object, A>({
     }
     const { failure } = outcome
     if (failure.status === 412 || failure.status === 404) return lookAgain(failure)
-    const refused = failure.status === 400 ? refusedFlaws(failure.fields, about) : undefined
+    const refused = failure.status === 400 ? editing.refusedFlaws(failure.fields, about) : undefined
     if (!refused) return setPhase({ name: 'review', failure })
     close()
     onRefused(refused)
   }
   const keep = (theirs: L) => {
-    const { draft: next, left } = merge(start, draft, draftOf(theirs))
+    const { draft: next, left } = editing.merge(start, draft, editing.draftOf(theirs))
     rebase(theirs, next)
     client.setQueryData(queryKey, theirs)
-    setPhase({ name: 'editing' })
+    edit()
     onKept(left)
   }
+  const take = (theirs: L) => {
+    client.setQueryData(queryKey, theirs)
+    discard()
+    edit()
+  }
+  return { phase, sending, edit, close, save, keep, take }
+}
 
+/** Unsaved changes, their review, and the result: saved, refused or in conflict. */
+export const Saving = <L extends Revised, D extends object, A>(props: SavingProps<L, D, A>) => {
+  const { editing, why, review, children } = props
+  const { base, start, final: draft, changes, discard } = props.state
+  const { thing, draftOf, changesOf, sent } = editing
+  const { phase, sending, edit, close, save, keep, take } = useSave(props)
   return (
     <>
       <PendingChanges
@@ -138,19 +149,11 @@ export const Saving = <L extends Revised, D extends object, A>({
           theirs={changesOf(start, draftOf(phase.found.theirs))}
           yours={changes}
           onKeep={() => keep(phase.found.theirs)}
-          onDiscard={() => {
-            client.setQueryData(queryKey, phase.found.theirs)
-            discard()
-            setPhase({ name: 'editing' })
-          }}
+          onDiscard={() => take(phase.found.theirs)}
         />
       )}
       {phase.name === 'gone' && (
-        <Gone
-          thing={thing}
-          json={JSON.stringify(sent(base, start, draft, '').write.body)}
-          onClose={() => setPhase({ name: 'editing' })}
-        />
+        <Gone thing={thing} json={JSON.stringify(sent(base, start, draft, '').write.body)} onClose={edit} />
       )}
     </>
   )
