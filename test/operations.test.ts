@@ -162,37 +162,6 @@ await t.test('the guide gives an EventStoreDB user exactly the rights that the s
   await client.dispose()
 })
 
-/** Parses the metrics of a page: kind and labels by name. */
-const metricsOn = (page: string): ReadonlyMap<string, { readonly kind: string; readonly labels: Set<string> }> => {
-  const metrics = new Map(
-    [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, kind]) => [
-      name!,
-      { kind: kind!, labels: new Set<string>() },
-    ]),
-  )
-  for (const [, name, labels] of page.matchAll(/^(\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? \S+$/gm))
-    for (const [, label] of labels?.matchAll(/(\w+)="/g) ?? [])
-      if (label !== 'le') metrics.get(name!)!.labels.add(label!)
-  return metrics
-}
-
-await t.test('the guide lists every metric with its kind and labels', async (t) => {
-  const service = await startService(t, { 'metrics.flag_labels': 'true' })
-  await service.request('GET', '/auth/v1/tokens', undefined, { authorization: 'Bearer no' })
-  await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
-  await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })
-  const { text } = await service.request('GET', '/metrics')
-  const there = metricsOn(text)
-  const rows = [...section('Metrics').matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*)\|/gm)]
-  t.same(rows.map((row) => row[1]!).toSorted(), [...there.keys()].toSorted())
-  for (const [, name, kind, cell] of rows) {
-    t.equal(there.get(name!)?.kind, kind, name!)
-    const labels = [...cell!.matchAll(/`(\w+)`/g)].map(([, label]) => label!)
-    for (const label of there.get(name!)?.labels ?? []) t.ok(labels.includes(label), `${name} ${label}`)
-  }
-  t.match(text, /rollcall_auth_decisions_total\{result="refused",reason="credential_invalid"/)
-})
-
 await t.test('every reason and every file that the guide names exists', async (t) => {
   const reasons = [...section('Effects of failures').matchAll(/503 `(\w+)`/g)].map(([, reason]) => reason!)
   t.ok(reasons.length >= 5)

@@ -11,11 +11,6 @@ const root = resolve(import.meta.dirname, '../../..')
 /** docs/api.md, and the pages that continue its sections. */
 const pages = readdirSync(join(root, 'docs')).filter((name) => /^api(-\w+)?\.md$/.test(name))
 const contract = pages.map((name) => readFileSync(join(root, 'docs', name), 'utf8')).join('\n')
-/** Text of a section with its subsections. */
-const section = (number: string): string => {
-  const [, ...rest] = contract.split(new RegExp(String.raw`^##? ${number.replace('.', String.raw`\.`)}[. ]`, 'm'))
-  return (rest[0] ?? '').split(number.includes('.') ? /^##? \d/m : /^# \d/m, 1)[0]!
-}
 const rowsOf = (text: string): readonly (readonly string[])[] =>
   text
     .split('\n')
@@ -84,7 +79,7 @@ await t.test('GET /asyncapi.json returns docs/asyncapi.json without a credential
   t.equal(`${pretty.text}\n`, file)
 })
 
-await t.test('the contract lists every route and every metric', async (t) => {
+await t.test('the contract lists every route', async (t) => {
   const { service } = await everyWay(t)
   const bare = (path: string) => path.replaceAll(/\{\w+\}/g, '{}')
   const written = new Set<string>()
@@ -104,11 +99,4 @@ await t.test('the contract lists every route and every metric', async (t) => {
   const { json } = await service.request<{ paths: Record<string, object> }>('GET', '/openapi.json')
   for (const [path, verbs] of Object.entries(json.paths))
     for (const verb of Object.keys(verbs)) t.ok(written.has(`${verb.toUpperCase()} ${bare(path)}`), `${verb} ${path}`)
-
-  const { text } = await service.request('GET', '/metrics', undefined, open)
-  const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
-  const told = rowsOf(section('11.1')).flatMap(([cell = '']) =>
-    [...cell.matchAll(/`(rollcall_\w+)`/g)].map(([, name]) => name!),
-  )
-  t.strictSame(told.toSorted(), names.toSorted())
 })

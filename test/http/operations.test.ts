@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { get, type IncomingMessage } from 'node:http'
 import { request } from 'node:https'
+import { resolve } from 'node:path'
 import { connect } from 'node:tls'
 import t from 'tap'
 import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
@@ -17,88 +18,34 @@ import { type Issued, open } from './people.ts'
 
 type Check = { readonly name: string; readonly status: string }
 
-/** Metrics of api.md §11.1 and of the stores, with their labels. */
-const metrics: Readonly<Record<string, readonly string[]>> = {
-  evaluations_requests_total: ['namespace', 'flag'],
-  evaluations_errors_total: ['namespace', 'flag'],
-  evaluations_results_total: ['namespace', 'flag', 'type', 'match', 'reason', 'segment', 'value'],
-  evaluations_latency_milliseconds: ['namespace', 'flag'],
-  server_errors_total: [],
-  http_request_duration_seconds: ['route', 'method', 'status'],
-  auth_decisions_total: ['result', 'reason', 'method'],
-  logins_total: ['provider', 'result'],
-  exchanges_total: ['result'],
-  tokens: ['method', 'status'],
-  tokens_held: [],
-  token_rights_bytes: [],
-  token_rights_limit_bytes: [],
-  cleanup_deleted_total: ['method'],
-  clock_ahead_seconds: [],
-  subjects_lost_total: [],
-  subjects_erased_total: [],
-  events_unreadable: ['category'],
-  projection_position: ['name'],
-  projection_lag_events: ['name'],
-  budget_bytes: ['budget'],
-  budget_used_bytes: ['budget'],
-  budget_waiting: ['budget'],
-  budget_refused_total: ['budget'],
-  past_reads_seconds: [],
-  past_reads_running: [],
-  past_reads_waiting: [],
-  past_reads_refused_total: [],
-  idempotent_replays_total: [],
-  instances: ['version', 'format'],
-  store_calls_total: ['port', 'adapter', 'operation', 'outcome'],
-  store_call_duration_seconds: ['port', 'adapter', 'operation'],
-  log_restarts_total: ['what'],
-  view_lease_held: [],
-  view_lag_events: [],
-  history_index_lag_events: [],
-  history_streams: [],
-  streams_open: ['kind'],
-  streams_limit: [],
-  streams_sent_total: ['kind'],
-  streams_slow_total: ['kind'],
-  trace_spans_total: ['outcome'],
-  history_reads_total: ['route', 'format'],
-  ledger_size: [],
-  ledger_sealed_size: [],
-  ledger_checkpoint_age_seconds: [],
-  ledger_state: ['state'],
-  ledger_scrub_last_success_timestamp_seconds: [],
-  ledger_first_bad_index: [],
-  ledger_witness_total: ['witness', 'result'],
-  view_documents_refused: [],
-  embedded_wal_bytes: ['file'],
-  freshness_age_seconds: [],
-  job_interval_seconds: ['name'],
-  job_last_start_timestamp_seconds: ['name'],
-  job_last_duration_seconds: ['name'],
-  job_last_outcome: ['name', 'outcome'],
-  job_last_items: ['name', 'of'],
-  queue_shared: [],
-}
+/** Metrics of api.md §11.1: kind and labels by name. */
+const metrics = new Map(
+  [
+    ...(await readFile(resolve(import.meta.dirname, '../../../docs/api-metrics.md'), 'utf8')).matchAll(
+      /^\| `rollcall_(\w+)` \| (\w+) \| ([^|]*) \|/gm,
+    ),
+  ].map(([, name = '', kind = '', cell = '']) => {
+    const labels = [...cell.matchAll(/`(\w+)`/g)].map(([, label]) => label)
+    return [name, { kind, labels }]
+  }),
+)
 
-await t.test('every metric is exported with its prefix and labels', async (t) => {
+await t.test('every metric of the contract is exported with its prefix, kind and labels', async (t) => {
   for (const [word, prefix] of Object.entries({ service: 'rollcall_', acme: 'acme_' })) {
     const service = await startService(t, { 'identifiers.service': word, 'metrics.flag_labels': 'true' })
     await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
     await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'an-entity' })
     await service.request('POST', '/evaluate/v1/variant', { flagKey: 'f', entityId: 'an-entity' })
+    await service.request('GET', '/auth/v1/tokens', undefined, { authorization: 'Bearer no' })
     const { text, headers } = await service.request('GET', '/metrics', undefined, open)
     t.equal(headers['content-type'], 'text/plain; version=0.0.4')
-    const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
-    t.strictSame(
-      names.toSorted(),
-      Object.keys(metrics)
-        .map((name) => prefix + name)
-        .toSorted(),
-    )
+    const kinds = [...text.matchAll(/^# TYPE (\S+) (\w+)/gm)].map(([, name, kind]) => `${name} ${kind}`)
+    t.strictSame(kinds.toSorted(), [...metrics].map(([name, { kind }]) => `${prefix}${name} ${kind}`).toSorted())
     for (const [, name = '', labels = ''] of text.matchAll(/^(\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? /gm)) {
       const given = [...labels.matchAll(/(\w+)="/g)].flatMap(([, label]) => (label === 'le' ? [] : label))
-      t.strictSame(given, metrics[name.slice(prefix.length)], name)
+      t.strictSame(given, metrics.get(name.slice(prefix.length))?.labels, name)
     }
+    t.ok(text.includes(`${prefix}auth_decisions_total{result="refused",reason="credential_invalid"`))
     t.notMatch(text, /an-entity|the-bootstrap-token/)
   }
 })
