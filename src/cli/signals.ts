@@ -20,3 +20,16 @@ export const serviceSignals = () => {
   process.on('SIGUSR1', () => undefined)
   return { ending: ending.signal, onLogFile: (open: () => void): void => void (reopen = open) }
 }
+
+/** Returns a signal that aborts when the process receives one of these signals, until `release` is called. */
+export const abortOn = (...names: readonly ('SIGINT' | 'SIGTERM')[]) => {
+  const stopped = new AbortController()
+  const stop = () => stopped.abort()
+  for (const name of names) process.once(name, stop)
+  return {
+    signal: stopped.signal,
+    release: () => {
+      for (const name of names) process.off(name, stop)
+    },
+  }
+}

@@ -9,7 +9,7 @@ import type { LedgerOfLog } from '../../ledger/ledger-of-log.ts'
 import { vkeyFor } from '../ledger/first-start.ts'
 import { locateInDirectory } from '../stores/locate-keys.ts'
 import { silent } from '../stores/store-listeners.ts'
-import { eventsOf } from '../stores/stores.ts'
+import { eventsOf, existing } from '../stores/stores.ts'
 import { verifyKeys } from '../stores/verify-keys.ts'
 import { BACKUP_FILE, COPIED, type CopiedName, statementText } from './backup-file.ts'
 import { checkCopies, isDatabase } from './check-copies.ts'
@@ -53,20 +53,15 @@ const insistOnSources = async (sources: ReturnType<typeof sourcesOf>): Promise<v
  * Copies the files in the order of `COPIED`. So the copied log covers each copied checkpoint, and the copied keys open
  * the whole copied log.
  */
-const copyAll = async (config: Config, directory: string, withKeys: boolean): Promise<readonly CopiedName[]> => {
+const copyAll = async (sources: ReturnType<typeof sourcesOf>, directory: string): Promise<void> => {
   const { copyDatabase, copyLedger, copySubjects } = await import('../../adapters/embedded/backup/copy-database.ts')
   const { copyFile } = await import('../../adapters/embedded/backup/copy-file.ts')
-  const copy: Readonly<Record<CopiedName, (from: string, to: string) => Promise<unknown>>> = {
+  const copy: Readonly<Partial<Record<CopiedName, (from: string, to: string) => Promise<unknown>>>> = {
     'ledger.sqlite': copyLedger,
     'events.sqlite': copyDatabase,
     'subjects.sqlite': copySubjects,
-    keys: copyFile,
-    'signing-key.pem': copyFile,
-    'signing-key.pem.next': copyFile,
   }
-  const sources = sourcesOf(config, withKeys)
-  for (const [name, path] of sources) await copy[name](path, join(directory, name))
-  return sources.map(([name]) => name)
+  for (const [name, path] of sources) await (copy[name] ?? copyFile)(path, join(directory, name))
 }
 
 /**
@@ -109,18 +104,15 @@ const insistOnEmpty = (directory: string): void => {
  * its log names; absent without keys.
  */
 export const backUp = async (config: Config, clock: Clock, { directory, withKeys, progress }: BackUp) => {
-  if (!existsSync(eventsOf(config)))
-    fail(
-      'notFound',
-      `There is no ${eventsOf(config)}.`,
-      'Set --data to a data directory in which a service has already run.',
-    )
+  existing(eventsOf(config))
   insistOnEmpty(directory)
   return inCopy(directory, 'Delete it, then make the backup again.', async () => {
     const { digestOf } = await import('../../adapters/embedded/backup/copy-file.ts')
     await createDirectory(directory)
-    await insistOnSources(sourcesOf(config, withKeys))
-    const names = await copyAll(config, directory, withKeys)
+    const sources = sourcesOf(config, withKeys)
+    const names = sources.map(([name]) => name)
+    await insistOnSources(sources)
+    await copyAll(sources, directory)
     const { content, of } = await checkCopies(directory, names, progress)
     const canSign = withKeys ? await checkKeys(directory, of, clock) : undefined
     const files = []

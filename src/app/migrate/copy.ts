@@ -46,6 +46,10 @@ export type HistoryStore = {
   readonly alone?: boolean
 }
 
+/** Number of events of a store. */
+export const sizeOf = async ({ alone, log }: Pick<HistoryStore, 'alone' | 'log'>): Promise<number> =>
+  alone === false ? eventsIn(log) : Number(await log.head())
+
 /**
  * Returns the number of events in the target, and the position of the last one in the source. Fails unless the events
  * of the target are the first events of the source.
@@ -121,7 +125,7 @@ export const migrate = async (
       'Set keys.file of the target to a copy of the key file of the source.',
     )
 
-  const total = from.alone === false ? await eventsIn(from.log) : Number(await from.log.head())
+  const total = await sizeOf(from)
   const tell = (name: string, done: number, of: number) => progress({ name, done, total: of })
   const { done, position } = await resumePoint(
     from.log,

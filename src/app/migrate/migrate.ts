@@ -4,46 +4,10 @@ import { fail } from '../../base/failure.ts'
 import type { Config } from '../../config/load.ts'
 import { lazily, openLedgerOnServers } from '../stores/open-ledger.ts'
 import { type Secrets, silent } from '../stores/store-listeners.ts'
-import { eventsOf, type History, openStores, type Stores } from '../stores/stores.ts'
+import { eventsOf, type History, openStores } from '../stores/stores.ts'
 import { insistOnSameLog } from '../stores/verify-log-and-views.ts'
-import { type HistoryStore, type Move, type Moved, migrate } from './copy.ts'
+import { type Move, type Moved, migrate, sizeOf } from './copy.ts'
 import { insistOnNoOtherLedger, ledgerToMove, moveLedger } from './move-ledger.ts'
-
-const nothing = async function* () {}
-
-/** Empty stores, in place of a target that does not exist. */
-const empty = (
-  pepper: HistoryStore['pepper'],
-): Pick<Stores, 'log' | 'keys' | 'pepper' | 'binding' | 'alone' | 'close'> & { readonly ledger: undefined } => {
-  const none = async () => fail('failed', 'This is a dry run, so nothing was written.')
-  const close = async () => {}
-  return {
-    log: {
-      append: none,
-      read: nothing,
-      readAll: nothing,
-      follow: nothing,
-      at: async () => undefined,
-      first: async () => undefined,
-      head: async () => 0n,
-      close,
-    },
-    keys: {
-      make: none,
-      find: async () => undefined,
-      destroy: none,
-      states: async () => new Map(),
-      between: async () => [],
-      forget: none,
-      close,
-    },
-    pepper,
-    binding: { read: async () => undefined, write: none },
-    ledger: undefined,
-    alone: true,
-    close,
-  }
-}
 
 type Source = Pick<History, 'log' | 'keys' | 'pepper' | 'binding' | 'ledger' | 'alone' | 'close'> & {
   readonly secrets: Secrets
@@ -83,13 +47,16 @@ export const moveStores = async (from: Config, to: Config, move: Move): Promise<
   const source = await openSource(from)
   try {
     await insistOnSameLog(source)
+    const ledger = await ledgerToMove(from, source)
     const isThere = to.storage.type !== 'embedded' || existsSync(eventsOf(to))
-    const initial = { secrets: source.secrets, keepsTimes: true }
-    const target = move.dryRun && !isThere ? empty(source.pepper) : await openStores(to, systemClock, {}, initial)
+    if (move.dryRun && !isThere) {
+      const events = await sizeOf(source)
+      return { events, copied: events }
+    }
+    const target = await openStores(to, systemClock, {}, { secrets: source.secrets, keepsTimes: true })
     try {
       await insistOnSameLog(target)
-      const ledger = await ledgerToMove(from, source)
-      const ports = ledger && (await target.ledger?.())
+      const ports = ledger && (await target.ledger())
       if (ports) await insistOnNoOtherLedger(ledger, ports)
       const moved = await migrate(source, target, move)
       if (!ports || move.dryRun) return moved

@@ -4,8 +4,7 @@ import { tokenSecrets } from '../../auth/client-token.ts'
 import { systemClock } from '../../base/clock.ts'
 import { refuse } from '../../base/errors.ts'
 import type { Say } from '../../base/progress.ts'
-import { type Context, enveloper } from '../../commands/envelope.ts'
-import { executor } from '../../commands/execute.ts'
+import type { Context } from '../../commands/envelope.ts'
 import { noFlag } from '../../commands/flag/state.ts'
 import { namespace as namespaceDecider } from '../../commands/namespace.ts'
 import { reservations } from '../../commands/reservations.ts'
@@ -23,9 +22,8 @@ import { byStream, foldRow, keyOf } from '../../projections/engine/fold-rows.ts'
 import { rowOf } from '../../projections/engine/memory.ts'
 import type { AnyProjection } from '../../projections/projection.ts'
 import { tokens } from '../../projections/tokens.ts'
-import { formatBeside } from '../cluster-member.ts'
 import { operator } from '../stores/operator.ts'
-import { withHistory, withSettled } from './opened-stores.ts'
+import { operatorExecutor, withHistory, withSettled } from './opened-stores.ts'
 
 /** A token that was just issued, with its client token. */
 export type NewlyIssued = IssuedToken & { readonly clientToken: string }
@@ -53,17 +51,15 @@ export const createTokenOffline = (
   { reason, ...request }: TokenRequest,
   say: Say,
 ): Promise<NewlyIssued> =>
-  withHistory(config, systemClock, say, async ({ log, keys, pepper, alone }) => {
+  withHistory(config, systemClock, say, async (history) => {
+    const { log, keys, pepper } = history
     const { now } = systemClock
     const seal = sealer(keys)
     const names = namesOf(config.identifiers)
     const policy = accessPolicy(config)
     const asked = newToken(names, { ...policy, requireRole: false }).read(request)
     inFuture(asked, now)
-    const { execute, foldOf } = executor(log, enveloper(seal, 'command-line', now), {
-      clock: systemClock,
-      format: await formatBeside({ log, alone }),
-    })
+    const { execute, foldOf } = await operatorExecutor(history, systemClock)
     for (const key of namespacesAsked(asked))
       if ((await foldOf(namespaceDecider, key)).state.incarnation === undefined)
         refuse('not_found', `namespace "${key}" not found`)
@@ -89,12 +85,10 @@ export const deleteFlagOffline = (
   { namespace, key, reason }: { readonly namespace: string; readonly key: string; readonly reason?: string },
   say: Say,
 ): Promise<void> =>
-  withSettled(config, systemClock, say, async ({ log, views, keys, alone }) => {
+  withSettled(config, systemClock, say, async (stores) => {
+    const { log, views } = stores
     const { now } = systemClock
-    const { execute, foldOf } = executor(log, enveloper(sealer(keys), 'command-line', now), {
-      clock: systemClock,
-      format: await formatBeside({ log, alone }),
-    })
+    const { execute, foldOf } = await operatorExecutor(stores, systemClock)
     const { state } = await foldOf(namespaceDecider, namespace)
     const { incarnation = refuse('not_found', `namespace "${namespace}" not found`) } = state
     const of = { namespace, key, incarnation }

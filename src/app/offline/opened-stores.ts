@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs'
 import type { Clock } from '../../base/clock.ts'
-import { fail } from '../../base/failure.ts'
 import type { Say } from '../../base/progress.ts'
 import { enveloper } from '../../commands/envelope.ts'
 import { executor } from '../../commands/execute.ts'
@@ -9,7 +7,7 @@ import type { Config } from '../../config/load.ts'
 import { sealer } from '../../events/personal.ts'
 import { formatBeside } from '../cluster-member.ts'
 import { operator } from '../stores/operator.ts'
-import { eventsOf, type History, openHistory, openStores, type Stores } from '../stores/stores.ts'
+import { eventsOf, existing, type History, openHistory, openStores, type Stores } from '../stores/stores.ts'
 import { insistOnSameLog, verify } from '../stores/verify-log-and-views.ts'
 
 /** Opens the stores, runs the work and closes them. Creates no event log in a directory without one. */
@@ -18,12 +16,7 @@ const withOpened = async <O extends { readonly close: () => Promise<void> }, T>(
   open: () => Promise<O>,
   work: (opened: O) => Promise<T>,
 ): Promise<T> => {
-  if (config.storage.type === 'embedded' && !existsSync(eventsOf(config)))
-    fail(
-      'notFound',
-      `There is no ${eventsOf(config)}.`,
-      'Set --data to a data directory in which a service has already run.',
-    )
+  if (config.storage.type === 'embedded') existing(eventsOf(config))
   const opened = await open()
   try {
     return await work(opened)
@@ -49,6 +42,13 @@ export const withStores = <T>(
   work: (stores: Stores) => Promise<T>,
 ): Promise<T> => withOpened(config, () => openStores(config, clock, { logger: tellerOf(say) }), work)
 
+/** Executor of the commands of an operator on open stores. */
+export const operatorExecutor = async ({ log, keys, alone }: Pick<History, 'log' | 'keys' | 'alone'>, clock: Clock) =>
+  executor(log, enveloper(sealer(keys), 'command-line', clock.now), {
+    clock,
+    format: await formatBeside({ log, alone }),
+  })
+
 /**
  * Opens the stores for writing. As at a start, it first verifies that the log belongs to this deployment and that the
  * read models match it. On servers, the running instances verify the read models.
@@ -60,14 +60,11 @@ export const withSettled = <T>(
   work: (stores: Stores) => Promise<T>,
 ): Promise<T> =>
   withStores(config, clock, say, async (stores) => {
-    const { log, keys, snapshots, alone } = stores
+    const { snapshots, alone } = stores
     const rebuilt = alone ? await verify(clock, stores, tellerOf(say)) : await insistOnSameLog(stores)
     if (rebuilt) {
       await snapshots.remove()
-      const { execute } = executor(log, enveloper(sealer(keys), 'command-line', clock.now), {
-        clock,
-        format: await formatBeside(stores),
-      })
+      const { execute } = await operatorExecutor(stores, clock)
       const event = { instance: 'command-line', ...rebuilt }
       await execute(instance, 'command-line', 'RecordRebuild', event, { actor: operator() })
     }

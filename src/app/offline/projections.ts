@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
-import { fail } from '../../base/failure.ts'
 import type { OnProgress, Say } from '../../base/progress.ts'
 import type { Config } from '../../config/load.ts'
 import type { EventLog } from '../../events/log.ts'
@@ -9,7 +8,7 @@ import { wholeBlocks } from '../../projections/engine/background-projection.ts'
 import { rebuild } from '../../projections/engine/rebuild.ts'
 import type { Views } from '../../projections/views.ts'
 import { readModelsOf } from '../history/read-models.ts'
-import { eventsOf } from '../stores/stores.ts'
+import { eventsOf, existing } from '../stores/stores.ts'
 import { withSettled, withStores } from './opened-stores.ts'
 
 /** Progress of a read model. Positions are decimal texts; `lag` counts events. */
@@ -45,10 +44,8 @@ const statusOf = async ({ log, checkpoint }: Read): Promise<readonly ProjectionS
 
 /** Reads the files of a data directory without changing them, also while a service uses them. */
 const statusInDirectory = async (config: Config, clock: Clock): Promise<readonly ProjectionStatus[]> => {
-  const events = eventsOf(config)
+  const events = existing(eventsOf(config))
   const views = join(config.storage.data_dir, 'views.sqlite')
-  if (!existsSync(events))
-    fail('notFound', `There is no ${events}.`, 'Set --data to a data directory in which a service has already run.')
   const { withEmbeddedLog } = await import('../../adapters/embedded/files/check.ts')
   if (!existsSync(views))
     return withEmbeddedLog(events, (log) => statusOf({ log, checkpoint: () => Promise.resolve(undefined) }))

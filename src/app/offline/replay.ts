@@ -1,18 +1,17 @@
-import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
 import type { OnProgress } from '../../base/progress.ts'
 import type { Config } from '../../config/load.ts'
-import type { EventLog, Stored } from '../../events/log.ts'
+import type { Stored } from '../../events/log.ts'
 import { projections } from '../../projections/all.ts'
-import { rebuild } from '../../projections/engine/rebuild.ts'
+import { type RebuildSources, rebuild } from '../../projections/engine/rebuild.ts'
 import type { AnyProjection } from '../../projections/projection.ts'
 import { rowHash } from '../../projections/row-hash.ts'
 import type { Views } from '../../projections/views.ts'
 import { appendRecords } from '../migrate/append-records.ts'
-import { eventsOf, openStores } from '../stores/stores.ts'
+import { eventsOf, existing, openStores } from '../stores/stores.ts'
 
 /** Records to replay in the order of their log from index 0 on, in pages of at most 1,000. */
 export type ReplayedPages = AsyncIterable<readonly Stored[]>
@@ -65,19 +64,13 @@ const OWN_FILES = [
 /** Position of the last record in a log whose length is not known. */
 const LAST = BigInt(Number.MAX_SAFE_INTEGER)
 
-const never = async (): Promise<never> => fail('failed', 'Records that are replayed cannot be written.')
-const nothing = async function* () {}
-
 /** Log of records that are read once, in their order. */
-const logOf = (pages: ReplayedPages): EventLog => ({
-  append: never,
-  read: nothing,
+const logOf = (pages: ReplayedPages): RebuildSources['log'] => ({
+  read: async function* () {},
   readAll: () => pages,
-  follow: nothing,
   at: async () => undefined,
   first: async () => undefined,
   head: async () => LAST,
-  close: async () => undefined,
 })
 
 /**
@@ -104,17 +97,6 @@ async function* hashed(views: Pick<Views, 'scan'>, model: AnyProjection): AsyncG
   for await (const page of views.scan(model)) yield page.map((row) => ({ key: row.key, sha256: rowHash(row) }))
 }
 
-/** Keeps the difference with the least key. */
-const leastDifference = () => {
-  let first: { readonly key: string; readonly difference: string } | undefined
-  return {
-    note: (key: string, difference: string): void => {
-      if (first === undefined || key < first.key) first = { key, difference }
-    },
-    found: () => first,
-  }
-}
-
 /**
  * Compares the rows of a read model with those of a replay, which ends at the position `last`: the difference with the
  * least key, and the number of rows that later events changed.
@@ -125,7 +107,10 @@ const compareRows = async (
   rows: AsyncIterable<readonly ComparedRow[]>,
   last: bigint,
 ) => {
-  const { note, found } = leastDifference()
+  let first: { readonly key: string; readonly difference: string } | undefined
+  const note = (key: string, difference: string): void => {
+    if (first === undefined || key < first.key) first = { key, difference }
+  }
   const seen = new Set<string>()
   let later = 0
   for await (const page of rows) {
@@ -143,7 +128,7 @@ const compareRows = async (
   }
   for await (const page of replayed.scan(model))
     for (const { key } of page) if (!seen.has(key)) note(key, 'only in the replay')
-  return { difference: found(), later }
+  return { difference: first, later }
 }
 
 const chosen = (names: readonly string[]): readonly AnyProjection[] => {
@@ -164,10 +149,10 @@ const withModelsOf = async <T>(
   clock: Clock,
   work: (models: ComparedModels) => Promise<T>,
 ): Promise<T> => {
-  const paths = { events: eventsOf(config), views: join(config.storage.data_dir, 'views.sqlite') }
-  for (const path of Object.values(paths))
-    if (!existsSync(path))
-      fail('notFound', `There is no ${path}.`, 'Set --compare to a data directory in which a service has already run.')
+  const paths = {
+    events: existing(eventsOf(config), '--compare'),
+    views: existing(join(config.storage.data_dir, 'views.sqlite'), '--compare'),
+  }
   const { openReadOnly } = await import('../../adapters/embedded/read-only.ts')
   const { views, close } = await openReadOnly(paths, clock, (file, { message }) =>
     fail('failed', `${file} is damaged: ${message}.`),

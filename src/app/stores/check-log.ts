@@ -1,12 +1,10 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
-import { fail } from '../../base/failure.ts'
 import type { Config } from '../../config/load.ts'
 import { catalog } from '../../events/catalog.ts'
 import { reader } from '../../events/define.ts'
 import type { Stored } from '../../events/log.ts'
-import { eventsOf } from './stores.ts'
+import { eventsOf, existing } from './stores.ts'
 
 /** A problem in the log. */
 export type LogFinding = { readonly check: string; readonly where: string; readonly found: string }
@@ -39,9 +37,7 @@ const otherProblems = async (directory: string): Promise<readonly LogFinding[]> 
 
 /** Checks the log of a data directory, which a service may be using, read-only. Returns the number of events read. */
 export const checkLog = async (config: Config) => {
-  const file = eventsOf(config)
-  if (!existsSync(file))
-    fail('notFound', `There is no ${file}.`, 'Set --data to a data directory in which a service has already run.')
+  const file = existing(eventsOf(config))
   const { withCheckedLog } = await import('../../adapters/embedded/files/check.ts')
   const findings: LogFinding[] = []
   let events = 0

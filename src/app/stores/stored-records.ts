@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
@@ -8,7 +7,7 @@ import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import type { KeptCheckpoint, SealedRecord } from '../../ledger/ledger-store.ts'
 import { safeVkeys } from '../../ledger/retained-checkpoint.ts'
 import { COMPARED, isSigned, newestText, sealIn } from '../../ledger/signed-records.ts'
-import { eventsOf } from './stores.ts'
+import { eventsOf, existing } from './stores.ts'
 
 /** Ledger of a store, its keys without compromised ones. `others`: further texts that must be checkpoints of its log. */
 type StoredLedger = {
@@ -83,9 +82,7 @@ export const withRecords = async <T>(
       await close()
     }
   }
-  const file = eventsOf(config)
-  if (!existsSync(file))
-    fail('notFound', `There is no ${file}.`, 'Set --data to a data directory in which a service has already run.')
+  const file = existing(eventsOf(config))
   const { withEmbeddedLog } = await import('../../adapters/embedded/files/check.ts')
   const { recordsIn } = await import('../../adapters/embedded/ledger/read-checkpoint.ts')
   const { recordNextToKey } = await import('../../adapters/embedded/ledger/signing-key-file.ts')

@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Standing } from '../../adapters/embedded/files/standing.ts'
 import type { Files } from '../../adapters/embedded/read-only.ts'
 import type { Renewal } from '../../adapters/embedded/views/renewable-views.ts'
 import { type Limiter, limiter } from '../../auth/rate-limit.ts'
 import type { Clock } from '../../base/clock.ts'
+import { fail } from '../../base/failure.ts'
 import type { Config } from '../../config/load.ts'
 import type { Binding } from '../../events/binding.ts'
 import type { EventLog } from '../../events/log.ts'
@@ -74,6 +76,12 @@ const EVICTS =
 
 /** Path of the log of an embedded store. */
 export const eventsOf = ({ storage }: Config): string => join(storage.data_dir, 'events.sqlite')
+
+/** Returns the path of a file of a data directory that a service has used; fails with exit code 4 if there is none. */
+export const existing = (path: string, option = '--data'): string =>
+  existsSync(path)
+    ? path
+    : fail('notFound', `There is no ${path}.`, `Set ${option} to a data directory in which a service has already run.`)
 
 type Open = (config: Config, clock: Clock, listeners: StoreListeners, initial?: InitialState) => Promise<Stores>
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { segment } from '../client/client.ts'
-import { embeddedConfig } from '../offline/embedded.ts'
+import { embeddedConfig } from '../offline/store-config.ts'
 import {
   type CommandServices,
   clientOf,

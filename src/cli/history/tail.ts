@@ -6,6 +6,7 @@ import type { Client } from '../client/client.ts'
 import { originOf } from '../ledger/ledger-client.ts'
 import { momentOf } from '../moment.ts'
 import { type CommandServices, clientOf, type TargetOptions, withTarget } from '../options.ts'
+import { abortOn } from '../signals.ts'
 import { escapeControl, printForeign, type Terminal } from '../terminal/terminal.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 import { actorText, EVENTS } from './event.ts'
@@ -95,9 +96,7 @@ const jsonOf = (event: HistoryEvent) => ({ index: event.index, json: JSON.string
 
 const tail = async (options: TailOptions, given: CommandServices): Promise<void> => {
   const { terminal, clock, endWith } = given
-  const stopped = new AbortController()
-  const stop = () => stopped.abort()
-  process.once('SIGINT', stop)
+  const { signal, release } = abortOn('SIGINT')
   try {
     const client = await clientOf(options, given)
     const filters = filtersOf(options)
@@ -106,10 +105,10 @@ const tail = async (options: TailOptions, given: CommandServices): Promise<void>
     await print(shown.map(jsonOf))
     if (options.follow) {
       const query = { ...filters, ...(last === undefined && range) }
-      for await (const blocks of followed(client, EVENTS, { last, query }, clock, stopped.signal))
+      for await (const blocks of followed(client, EVENTS, { last, query }, clock, signal))
         await print(blocks.flatMap(({ index, json }) => (json === undefined ? [] : [{ index, json }])))
     } else
-      for (let [pageToken, more] = ['', true]; more && !stopped.signal.aborted; more = pageToken !== '') {
+      for (let [pageToken, more] = ['', true]; more && !signal.aborted; more = pageToken !== '') {
         const query = { ...filters, ...range, limit: PAGE, pageToken }
         const page = await client.ask<HistoryEvents>('GET', EVENTS, { query })
         if (last !== undefined && last > (page.head?.index ?? -1))
@@ -120,9 +119,9 @@ const tail = async (options: TailOptions, given: CommandServices): Promise<void>
         await print(page.events.map(jsonOf))
         pageToken = page.nextPageToken
       }
-    if (stopped.signal.aborted) endWith(EXIT.interrupted)
+    if (signal.aborted) endWith(EXIT.interrupted)
   } finally {
-    process.off('SIGINT', stop)
+    release()
   }
 }
 

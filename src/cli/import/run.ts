@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { EXIT, fail, isFailure } from '../../base/failure.ts'
 import { documentsIn } from '../document/read.ts'
 import { type CommandServices, clientOf, reasonHeaders, type TargetOptions } from '../options.ts'
+import { abortOn } from '../signals.ts'
 import { progressBar } from '../terminal/progress.ts'
 import { confirm, escapeControl, type Terminal } from '../terminal/terminal.ts'
 import { refusals } from './allowed.ts'
@@ -62,9 +63,7 @@ const done = async (
   again: string,
   { clock, terminal, endWith }: CommandServices,
 ): Promise<boolean> => {
-  const stopped = new AbortController()
-  const stop = () => stopped.abort()
-  process.once('SIGINT', stop)
+  const { signal, release } = abortOn('SIGINT')
   const { update, end } = progressBar(terminal, clock, { ...options, unit: 'items' })
   const complete: Step[] = []
   let failed: { readonly error: unknown } | undefined
@@ -84,7 +83,7 @@ const done = async (
       if (running.size >= AT_ONCE) await Promise.race(running)
       if (step.phase !== phase) await Promise.all(running)
       phase = step.phase
-      if (failed || stopped.signal.aborted) break
+      if (failed || signal.aborted) break
       const rest = await step.begin?.()
       const work = ended(step, rest).finally(() => running.delete(work))
       running.add(work)
@@ -94,7 +93,7 @@ const done = async (
   }
   await Promise.all(running)
   end()
-  process.off('SIGINT', stop)
+  release()
   const [deleted, deletions] = [complete, steps].map((some) => some.filter(({ sign }) => sign === '-').length) as [
     number,
     number,

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { fail } from '../../base/failure.ts'
 import { type CommandServices, type FileOptions, withConfig } from '../options.ts'
 import { progressBar } from '../terminal/progress.ts'
-import { dataConfig } from './embedded.ts'
+import { dataConfig } from './store-config.ts'
 
 type BackupOptions = FileOptions & { readonly withKeys?: boolean; readonly progress: boolean }
 

@@ -3,7 +3,7 @@ import type { LogFinding } from '../../app/stores/check-log.ts'
 import { EXIT } from '../../base/failure.ts'
 import { type CommandServices, type FileOptions, withConfig, withOutput } from '../options.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
-import { embeddedConfig } from './embedded.ts'
+import { embeddedConfig } from './store-config.ts'
 
 const COLUMNS: readonly Column<LogFinding>[] = [
   ['CHECK', ({ check }) => check],

@@ -4,6 +4,7 @@ import type { Moved } from '../../app/migrate/copy.ts'
 import { EXIT, fail } from '../../base/failure.ts'
 import { type Config, loadConfig } from '../../config/load.ts'
 import { type CommandServices, type FileOptions, fileOf, withConfig } from '../options.ts'
+import { abortOn } from '../signals.ts'
 import { progressBar } from '../terminal/progress.ts'
 import { confirm, type Terminal } from '../terminal/terminal.ts'
 
@@ -85,22 +86,20 @@ const migrate = async (options: MigrateOptions, { load, clock, terminal, endWith
   const [source, target] = [sourceOf(options, terminal), targetOf(options, terminal)]
   if (!dryRun) await confirm(terminal, `Copy the history and the keys of ${from} to ${to}?`, yes)
 
-  const stopped = new AbortController()
-  const stop = () => stopped.abort()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
+  const { signal, release } = abortOn('SIGINT', 'SIGTERM')
   const { update, end } = progressBar(terminal, clock, options)
   try {
     const { moveStores } = await load(() => import('../../app/migrate/migrate.ts'))
-    const moved = await moveStores(source, target, { dryRun, progress: update, signal: stopped.signal })
+    const moved = await moveStores(source, target, { dryRun, progress: update, signal })
     end()
     terminal.info(dryRun ? `Would copy ${moved.copied} of ${moved.events} events; nothing is written.` : summary(moved))
   } catch (error) {
     end()
-    if (!stopped.signal.aborted) throw error
+    if (!signal.aborted) throw error
     terminal.info('Stopped. Copied events are kept; run the same command again to continue.')
     endWith(EXIT.interrupted)
   } finally {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop)
+    release()
   }
 }
 

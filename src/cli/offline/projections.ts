@@ -2,10 +2,11 @@ import type { Command } from 'commander'
 import type { ProjectionStatus } from '../../app/offline/projections.ts'
 import { EXIT, fail } from '../../base/failure.ts'
 import { type CommandServices, type FileOptions, withConfig, withOutput } from '../options.ts'
+import { abortOn } from '../signals.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
 import { progressBar } from '../terminal/progress.ts'
 import { confirm } from '../terminal/terminal.ts'
-import { dataConfig } from './embedded.ts'
+import { dataConfig } from './store-config.ts'
 
 const COLUMNS: readonly Column<ProjectionStatus>[] = [
   ['NAME', ({ name }) => name],
@@ -52,20 +53,18 @@ const rebuild = async (
   if (dryRun) return
   await confirm(terminal, `Rebuild ${plan}?`, yes)
 
-  const stopped = new AbortController()
-  const stop = () => stopped.abort()
-  process.once('SIGINT', stop)
+  const { signal, release } = abortOn('SIGINT')
   const { update, end } = progressBar(terminal, clock, options)
   try {
-    const request = { names: chosen.map(({ name }) => name), progress: update, signal: stopped.signal }
+    const request = { names: chosen.map(({ name }) => name), progress: update, signal }
     await rebuildProjections(config, clock, request, info)
   } catch (error) {
-    if (!stopped.signal.aborted) throw error
+    if (!signal.aborted) throw error
   } finally {
     end()
-    process.off('SIGINT', stop)
+    release()
   }
-  if (stopped.signal.aborted) {
+  if (signal.aborted) {
     info(
       `Stopped: unfinished read models are unchanged. To continue: rollcall projections rebuild ${all ? '--all' : names.join(' ')}`,
     )

@@ -1,9 +1,21 @@
 import type { Command } from 'commander'
 import { fail } from '../../base/failure.ts'
-import type { Config } from '../../config/load.ts'
-import { type CommandServices, type FileOptions, withConfig } from '../options.ts'
+import { type Config, loadConfig } from '../../config/load.ts'
+import { type CommandServices, type FileOptions, fileOf, withConfig } from '../options.ts'
+import { flagsOf } from '../serve.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { dataConfig, embeddedConfig } from './embedded.ts'
+
+/** Configuration of a command that works on the stored data. */
+export const dataConfig = (options: FileOptions, { env }: Terminal): Config =>
+  loadConfig({ ...fileOf(options), env, flags: flagsOf(options) }).config
+
+/** Configuration of a command that works on the data of a stopped service. */
+export const embeddedConfig = (options: FileOptions, terminal: Terminal): Config => {
+  const config = dataConfig(options, terminal)
+  return config.storage.type === 'embedded'
+    ? config
+    : fail('usage', '--data requires embedded storage, but storage.type is cluster.')
+}
 
 /** Options of a command that can read a store instead of a service. */
 export type StoreOptions = FileOptions & { readonly store?: boolean }

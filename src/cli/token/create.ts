@@ -5,7 +5,7 @@ import type { Config } from '../../config/load.ts'
 import type { Authentication } from '../../contract/token.ts'
 import { type Client, client, isUnreachable, segment } from '../client/client.ts'
 import { findToken } from '../client/credential.ts'
-import { dataConfig, embeddedConfig } from '../offline/embedded.ts'
+import { dataConfig, embeddedConfig } from '../offline/store-config.ts'
 import {
   type CommandServices,
   type FileOptions,

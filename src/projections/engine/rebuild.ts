@@ -16,7 +16,8 @@ const RECENT_CHARACTERS = 8 * 1_048_576
 const MARK_PAGES = 10
 
 /** Source and target of a rebuild. */
-type RebuildSources = { readonly clock: Clock; readonly log: EventLog; readonly views: Views }
+type RebuiltLog = Pick<EventLog, 'read' | 'readAll' | 'at' | 'first' | 'head'>
+export type RebuildSources = { readonly clock: Clock; readonly log: RebuiltLog; readonly views: Views }
 
 /** A row, and its approximate number of characters. */
 type Sized = { readonly row: Row; readonly size: number }
@@ -66,7 +67,7 @@ const construction = (sources: FoldSources, projection: AnyProjection, building:
 }
 
 /** Rebuild of one log projection. The build reads the rows that it needs from those that it has written. */
-const chronicling = (log: EventLog, chronicle: LogProjection, building: Building) => {
+const chronicling = (log: RebuiltLog, chronicle: LogProjection, building: Building) => {
   let checkpoint = building.checkpoint ?? START
   const sources = { log, find: building.getMany }
   return {
@@ -86,7 +87,7 @@ const constructed = (sources: RebuildSources, model: ReadModel, building: Buildi
   isLogProjection(model) ? chronicling(sources.log, model, building) : construction(sources, model, building)
 
 /** Continues an interrupted build if the log still has the event of its checkpoint; starts a new one otherwise. */
-const begun = async (log: EventLog, views: Views, projection: ReadModel): Promise<Building> => {
+const begun = async (log: RebuiltLog, views: Views, projection: ReadModel): Promise<Building> => {
   for (;;) {
     const building = await views.build(projection)
     const { checkpoint } = building

@@ -4,6 +4,7 @@ import { EXIT, fail } from '../../../base/failure.ts'
 import { EXPORT_FORMATS, type ExportFormat } from '../../../history/export/manifest.ts'
 import { type StoreOptions, storeConfig, withStore } from '../../offline/store-config.ts'
 import { type CommandServices, clientOf, type TargetOptions, wholeNumber, withTarget } from '../../options.ts'
+import { abortOn } from '../../signals.ts'
 import { progressBar } from '../../terminal/progress.ts'
 import { type FilterOptions, filtersOf, withFilters, withPeriod } from '../filters.ts'
 import { PARTIAL, streamWriter } from './part-writer.ts'
@@ -113,12 +114,10 @@ const exportEvents = async (out: string, options: ExportOptions, given: CommandS
   const request = requestOf(out, options, given)
   insistOnNewFiles(request)
   const { quiet = false, progress } = options
-  const stopped = new AbortController()
-  const stop = () => stopped.abort()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
+  const { signal, release } = abortOn('SIGINT', 'SIGTERM')
   const bar = progressBar(terminal, clock, { progress, quiet })
   const runWith = (source: ExportSource) =>
-    runExport(source, request, (done, total) => bar.update({ name: 'export', done, total }), stopped.signal)
+    runExport(source, request, (done, total) => bar.update({ name: 'export', done, total }), signal)
   try {
     const config = storeConfig(options, terminal)
     const { isStopped, range, events, files, newer } =
@@ -145,7 +144,7 @@ const exportEvents = async (out: string, options: ExportOptions, given: CommandS
       )
   } finally {
     bar.end()
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop)
+    release()
   }
 }
 

@@ -7,9 +7,9 @@ import type { Replayed, ReplayedModel } from '../../../app/offline/replay.ts'
 import { EXIT, fail } from '../../../base/failure.ts'
 import type { Config } from '../../../config/load.ts'
 import { keysGiven, vkeyOption } from '../../ledger/checkpoint-file.ts'
-import { embeddedConfig } from '../../offline/embedded.ts'
-import { type StoreOptions, storeConfig, withStore } from '../../offline/store-config.ts'
+import { embeddedConfig, type StoreOptions, storeConfig, withStore } from '../../offline/store-config.ts'
 import { type CommandServices, clientOf, several, type TargetOptions, withOutput, withTarget } from '../../options.ts'
+import { abortOn } from '../../signals.ts'
 import { type Column, type OutputOptions, printMany } from '../../terminal/output.ts'
 import { progressBar } from '../../terminal/progress.ts'
 import { printForeign } from '../../terminal/terminal.ts'
@@ -135,10 +135,7 @@ const replay = async (file: string | undefined, options: ReplayOptions, given: C
   const { projection: names = [], until, into, print = false, speed, quiet = false } = options
   if (speed !== undefined && speed !== 'max' && !print) fail('usage', '--speed needs --print.')
   const isWithin = until === undefined ? () => true : untilTest(until, clock.now().getTime())
-  const stopped = new AbortController()
-  const stop = () => stopped.abort()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
-  const { signal } = stopped
+  const { signal, release } = abortOn('SIGINT', 'SIGTERM')
   const bar = progressBar(terminal, clock, { progress: options.progress && !print, quiet: quiet || print })
   try {
     const replayed = await withSource(file, options, given, signal, ({ pages, total }) =>
@@ -168,7 +165,7 @@ const replay = async (file: string | undefined, options: ReplayOptions, given: C
     endWith(EXIT.interrupted)
   } finally {
     bar.end()
-    for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, stop)
+    release()
   }
 }
 

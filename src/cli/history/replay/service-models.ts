@@ -3,7 +3,7 @@ import { fail } from '../../../base/failure.ts'
 import type { Config } from '../../../config/load.ts'
 import type { ReadModel, ReadModelRow } from '../../../contract/history/read-models.ts'
 import { type Client, segment } from '../../client/client.ts'
-import { embeddedConfig } from '../../offline/embedded.ts'
+import { embeddedConfig } from '../../offline/store-config.ts'
 import { type CommandServices, clientOf, type TargetOptions } from '../../options.ts'
 import { linesIn } from '../export/service-source.ts'
 
