@@ -181,7 +181,6 @@ export const STORELESS: Readonly<Record<string, string>> = {
   'http/own-host': 'headers decide before the store is read',
   'http/query': 'query parameters are checked before the store is read',
   'http/resets': 'connections belong to the HTTP server',
-  'http/route-rights': 'the table of routes is constant',
   'http/stream-resets': 'connections belong to the HTTP server',
   'http/streaming-engine': 'a client of the streaming snapshot; http/snapshot-stream runs on servers',
   'http/ui-files': 'files of the web UI',

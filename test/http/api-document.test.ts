@@ -1,27 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import t from 'tap'
 import { RIGHTS } from '../../src/access/rights.ts'
 import { refusals } from '../../src/base/errors.ts'
 import { leaves } from '../../src/config/setting.ts'
 import { settings } from '../../src/config/settings.ts'
+import { contract, pages, root, rowsOf } from './contract.ts'
 import { everyWay, open } from './people.ts'
-
-const root = resolve(import.meta.dirname, '../../..')
-/** docs/api.md, and the pages that continue its sections. */
-const pages = readdirSync(join(root, 'docs')).filter((name) => /^api(-\w+)?\.md$/.test(name))
-const contract = pages.map((name) => readFileSync(join(root, 'docs', name), 'utf8')).join('\n')
-const rowsOf = (text: string): readonly (readonly string[])[] =>
-  text
-    .split('\n')
-    .filter((line) => line.startsWith('| '))
-    .map((line) =>
-      line
-        .replaceAll(String.raw`\|`, '/')
-        .split('|')
-        .slice(1, -1)
-        .map((cell) => cell.trim()),
-    )
 
 await t.test('every section that code or docs refer to exists in the contract', async (t) => {
   const sections = new Set([...contract.matchAll(/^##? (\d+(?:\.\d+)?)\.? /gm)].map(([, number]) => number!))
@@ -87,7 +72,7 @@ await t.test('the contract lists every route', async (t) => {
     contract.split('\n').flatMap((line) => (/^(GET|POST) /.test(line) ? [[line]] : [])),
   )) {
     const told = cells.slice(0, 3).join(' ')
-    for (const [, path] of told.matchAll(/`((?:\/|N(?=[/`]))[^`?]*)`/g))
+    for (const [, path] of told.matchAll(/`((?:\/|N(?=[/`]))[^`?]*)[^`]*`/g))
       for (const [verb] of told.matchAll(/\b(GET|POST|PUT|DELETE)\b/g)) {
         const full = path!.replace(/^N/, '/api/v1/namespaces/{namespaceKey}')
         written.add(`${verb} ${bare(full)}`)

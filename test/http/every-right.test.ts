@@ -4,30 +4,8 @@ import { levelOf, RIGHTS, type Right } from '../../src/access/rights.ts'
 import type { Fields, Headers, Started } from '../start.ts'
 import { type Asked, granted, withNamespaces } from './granted.ts'
 import { everyWay } from './people.ts'
+import { type StatedRoute, statedRoles, statedRoutes } from './stated-routes.ts'
 
-/** Rights of the roles (api.md §3.6). */
-const server: readonly Right[] = ['flag.evaluate', 'flag.snapshot', 'self.use']
-const viewer: readonly Right[] = [...server, 'flag.read', 'segment.read', 'namespace.read', 'history.read']
-const changes: readonly Right[] = ['flag.create', 'flag.update', 'flag.delete']
-const ofSegments: readonly Right[] = ['segment.create', 'segment.update', 'segment.delete']
-const roles: Readonly<Record<string, readonly Right[]>> = {
-  client: ['flag.evaluate'],
-  server,
-  viewer,
-  editor: [...viewer, ...changes, ...ofSegments],
-  admin: RIGHTS,
-  auditor: [
-    'flag.evaluate',
-    'flag.read',
-    'segment.read',
-    'namespace.read',
-    'history.read',
-    'token.read',
-    'audit.read',
-    'config.read',
-    'self.use',
-  ],
-}
 /** Rights of a namespaced token without a role (api.md §3.3). */
 const bound = RIGHTS.filter(
   (right) => /^(flag|segment)\./.test(right) || ['namespace.read', 'namespace.update', 'history.read'].includes(right),
@@ -39,9 +17,9 @@ type Token = { readonly grants: readonly Asked[] } | { readonly namespaceKey: st
 const has = (token: Token, right: Right, place: string): boolean => {
   if (!('grants' in token)) {
     const { namespaceKey, role } = token
-    return place === namespaceKey && bound.includes(right) && (role === undefined || roles[role]!.includes(right))
+    return place === namespaceKey && bound.includes(right) && (role === undefined || statedRoles[role]!.includes(right))
   }
-  return token.grants.some(({ namespaceKey, role = '', rights = roles[role]! }) => {
+  return token.grants.some(({ namespaceKey, role = '', rights = statedRoles[role]! }) => {
     if (!rights.includes(right)) return false
     if (levelOf(right) === 'any' || namespaceKey === '*') return true
     return levelOf(right) === 'namespace' && namespaceKey === place
@@ -58,27 +36,28 @@ type Way = {
   readonly headers?: Headers
   readonly query?: string
 }
-const wayOf = (verb: string, path: string, one: string, two: string): Way => {
-  if (path.startsWith('/auth/v1/access')) return { kind: 'nowhere', places: [] }
-  if (path === '/auth/v1/self/session' && verb === 'GET') return { kind: 'nowhere', places: [] }
-  if (verb === 'DELETE' && path === '/api/v1/namespaces/{namespaceKey}') return { kind: 'deployment', places: ['*'] }
-  if (path.includes('{namespaceKey}') || /^\/(internal|client)\//.test(path)) return { kind: 'head', places: [one] }
-  if (/^\/api\/v1\/(flags|segments)/.test(path)) return { kind: 'head', places: ['default'] }
-  // The second parameter is refused after the access decision, so that no stream opens.
-  if (path === '/ofrep/v1/events') return { kind: 'head', places: [one], query: `namespace=${one}&namespace=` }
-  if (path.startsWith('/ofrep/')) return { kind: 'head', places: [one], headers: { 'x-service-namespace': one } }
-  if (path === '/evaluate/v1/batch')
-    return {
+const wayOf = ({ path, place }: StatedRoute, one: string, two: string): Way => {
+  const ofBatch = { places: [one, two], body: { requests: [one, two].map((namespaceKey) => ({ namespaceKey })) } }
+  const ways: Readonly<Record<StatedRoute['place'], Way>> = {
+    public: { kind: 'nowhere', places: [] },
+    unguarded: { kind: 'nowhere', places: [] },
+    list: { kind: 'list', places: [] },
+    any: { kind: 'deployment', places: ['*'] },
+    deployment: { kind: 'deployment', places: ['*'] },
+    asked: { kind: 'deployment', places: [one], query: `namespaceKey=${one}` },
+    made: { kind: 'deployment', places: [one], body: { namespaceKey: one } },
+    record: { kind: 'record', places: [one] },
+    path: { kind: 'head', places: [one] },
+    default: { kind: 'head', places: ['default'] },
+    header: { kind: 'head', places: [one], headers: { 'x-service-namespace': one } },
+    // The second parameter is refused after the access decision, so that no stream opens.
+    query: { kind: 'head', places: [one], query: `namespace=${one}&namespace=` },
+    body: {
       kind: 'body',
-      places: [one, two],
-      body: { requests: [one, two].map((namespaceKey) => ({ namespaceKey })) },
-    }
-  if (/evaluate\/|evaluate$/.test(path)) return { kind: 'body', places: [one], body: { namespaceKey: one } }
-  if (path === '/api/v1/namespaces' && verb === 'GET') return { kind: 'list', places: [] }
-  if (path === '/auth/v1/tokens') return { kind: 'deployment', places: [one], query: `namespaceKey=${one}` }
-  if (path === '/auth/v1/tokens/{id}') return { kind: 'record', places: [one] }
-  if (path === '/auth/v1/method/token') return { kind: 'deployment', places: [one], body: { namespaceKey: one } }
-  return { kind: 'deployment', places: ['*'] }
+      ...(path === '/evaluate/v1/batch' ? ofBatch : { places: [one], body: { namespaceKey: one } }),
+    },
+  }
+  return ways[place]
 }
 
 type Verdict = 'taken' | 'right_missing' | 'token_scoped'
@@ -106,7 +85,7 @@ const verdict = (token: Token, right: Right | undefined, { kind, places }: Way, 
 
 const right = fc.constantFrom(...RIGHTS)
 const place = fc.constantFrom('*', 'a', 'b', 'default')
-const role = fc.constantFrom(...Object.keys(roles))
+const role = fc.constantFrom(...Object.keys(statedRoles))
 const grant: fc.Arbitrary<Asked> = fc.oneof(
   fc.record({ namespaceKey: place, role }),
   fc.record({ namespaceKey: place, rights: fc.uniqueArray(right, { minLength: 1, maxLength: 12 }) }).map((asked) => ({
@@ -133,33 +112,17 @@ const asking = fc.record({
 
 const elsewhere = { one: 'b', two: 'a', at: false, explain: false } as const
 
-type Row = {
-  readonly verb: string
-  readonly path: string
-  readonly right: Right | undefined
-  readonly takes: readonly string[]
-}
-/** Every route that requires a credential, with its right and its queries. */
+/** A route that requires a credential, with the queries that it takes. */
+type Row = StatedRoute & { readonly takes: readonly string[] }
 const guarded = async ({ request }: Started): Promise<readonly Row[]> => {
-  type Operation = {
-    readonly security: readonly { readonly bearer?: readonly Right[] }[]
-    readonly parameters: readonly { readonly name: string }[]
-  }
+  type Operation = { readonly parameters: readonly { readonly name: string }[] }
   const { json } = await request<{ readonly paths: Record<string, Record<string, Operation>> }>('GET', '/openapi.json')
-  return Object.entries(json.paths).flatMap(([path, verbs]) =>
-    Object.entries(verbs).flatMap(([verb, { security, parameters }]) =>
-      security.length === 0
-        ? []
-        : [
-            {
-              verb: verb.toUpperCase(),
-              path,
-              right: security[0]?.bearer?.[0],
-              takes: parameters.map(({ name }) => name),
-            },
-          ],
-    ),
-  )
+  return statedRoutes
+    .filter(({ right }) => right !== 'public')
+    .map((row) => ({
+      ...row,
+      takes: json.paths[row.path]![row.verb.toLowerCase()]!.parameters.map(({ name }) => name),
+    }))
 }
 
 await t.test('for each right, exactly the documented requests are refused without it', async (t) => {
@@ -182,7 +145,7 @@ await t.test('for each right, exactly the documented requests are refused withou
     { one, two, at, explain }: { one: string; two: string; at: boolean; explain: boolean },
   ) => {
     const { verb, path } = row
-    const way = wayOf(verb, path, one, two)
+    const way = wayOf(row, one, two)
     const queries = [
       way.query ?? '',
       at && row.takes.includes('at') ? 'at=1' : '',
@@ -211,7 +174,7 @@ await t.test('for each right, exactly the documented requests are refused withou
       answer.status !== 403 || isExcess ? 'taken' : challenge?.includes('scope="') ? 'right_missing' : 'token_scoped'
     // A missing record counts as not bound to a namespace.
     const of = way.kind === 'record' && one === 'nowhere' ? { ...way, places: ['*'] } : way
-    const due = verdict(asked, row.right, of, more)
+    const due = verdict(asked, row.right === 'none' ? undefined : (row.right as Right), of, more)
     seen.set(due, (seen.get(due) ?? 0) + 1)
     if (found !== due)
       throw new Error(
