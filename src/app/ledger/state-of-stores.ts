@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { checkpointSigner } from '../../ledger/checkpoint-signer.ts'
-import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
+import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import type { SealedCopies } from '../../ledger/ledger-store.ts'
 import { treeOfPages } from '../../ledger/log-comparison.ts'
 import { parseCheckpoint } from '../../ledger/note/checkpoint.ts'
@@ -58,19 +58,11 @@ export const attemptOnStores = async ({ log, ledger, alone, pepper }: OnStores, 
   return { of, copies, size: tree.size, outcome }
 }
 
-/** State of the ledger of stores (api.md §17.5). `why` is the cause for which nothing is signed. */
-export type LedgerReport = Partial<Pick<LedgerOfLog, 'ledger' | 'origin'>> &
-  Pick<LedgerOfLog, 'keys'> & {
-    readonly state: string
-    readonly why?: string
-    /** Number of events of the log. */
-    readonly size: number
-    readonly sealed?: { readonly size: number; readonly root: string; readonly sealedAt: string }
-    readonly scrub: object
-  }
-
-/** State of the ledger of stores. Reads the whole log; writes and signs nothing. */
-export const stateOfStores = async (history: OnStores, clock: Clock): Promise<LedgerReport> => {
+/**
+ * State of the ledger of stores (api.md §17.5). `why` is the cause for which nothing is signed, `size` the number of
+ * events of the log. Reads the whole log; writes and signs nothing.
+ */
+export const stateOfStores = async (history: OnStores, clock: Clock) => {
   const { of, copies, size: events, outcome } = await attemptOnStores(history, clock, false)
   const { checkpoint, obstacle } = outcome!
   const scrub = await (await history.ledger()).store.scrubbed()
@@ -87,3 +79,5 @@ export const stateOfStores = async (history: OnStores, clock: Clock): Promise<Le
     scrub: scrub ?? {},
   }
 }
+
+export type LedgerReport = Awaited<ReturnType<typeof stateOfStores>>

@@ -43,24 +43,19 @@ export const verified = async (
   total: number,
   signal: AbortSignal,
 ) => {
-  const [source, target] = [createHash('sha256'), createHash('sha256')]
+  const digest = createHash('sha256')
   const [streams, subjects] = [new Set<string>(), new Map<string, boolean>()]
   let events = 0
   for await (const [ours, theirs] of zipPages(from.readAll(0n), to.readAll(0n))) {
     signal.throwIfAborted()
     alike(ours, theirs)
     for (const event of ours) {
-      source.update(line(event))
+      digest.update(line(event))
       streams.add(event.stream)
       for (const [subject, sealed] of subjectsIn(event)) subjects.set(subject, sealed || subjects.get(subject) === true)
     }
-    for (const event of theirs) target.update(line(event))
     progress('comparing', (events += ours.length), total)
   }
-  const digest = source.digest('hex')
-  if (target.digest('hex') !== digest)
-    fail('check', 'The events in the target differ from those in the source: their digests are not equal.')
-
   const names = [...streams]
   for (let n = 0; n < names.length; n += STREAMS_AT_ONCE) {
     signal.throwIfAborted()
@@ -72,5 +67,5 @@ export const verified = async (
     )
     progress('comparing streams', n + some.length, names.length)
   }
-  return { events, digest, streams: names.length, subjects }
+  return { events, digest: digest.digest('hex'), streams: names.length, subjects }
 }

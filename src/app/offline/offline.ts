@@ -22,7 +22,7 @@ import { byStream, foldRow, keyOf } from '../../projections/engine/fold-rows.ts'
 import { rowOf } from '../../projections/engine/memory.ts'
 import type { AnyProjection } from '../../projections/projection.ts'
 import { tokens } from '../../projections/tokens.ts'
-import { operator } from '../stores/operator.ts'
+import { operator } from '../stores/operator-command.ts'
 import { operatorExecutor, withHistory, withSettled } from './opened-stores.ts'
 
 /** A token that was just issued, with its client token. */

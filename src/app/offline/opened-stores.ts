@@ -6,7 +6,7 @@ import { instance } from '../../commands/instance.ts'
 import type { Config } from '../../config/load.ts'
 import { sealer } from '../../events/personal.ts'
 import { formatBeside } from '../cluster-member.ts'
-import { operator } from '../stores/operator.ts'
+import { operator } from '../stores/operator-command.ts'
 import { eventsOf, existing, type History, openHistory, openStores, type Stores } from '../stores/stores.ts'
 import { insistOnSameLog, verify } from '../stores/verify-log-and-views.ts'
 
@@ -34,13 +34,12 @@ export const tellerOf = (say: Say) => {
   return { info: () => undefined, warn: saying, error: saying }
 }
 
+/** Runs work on opened stores, and closes them. */
+type OnStores<S> = <T>(config: Config, clock: Clock, say: Say, work: (stores: S) => Promise<T>) => Promise<T>
+
 /** Opens the stores without verification, runs the work and closes them. */
-export const withStores = <T>(
-  config: Config,
-  clock: Clock,
-  say: Say,
-  work: (stores: Stores) => Promise<T>,
-): Promise<T> => withOpened(config, () => openStores(config, clock, { logger: tellerOf(say) }), work)
+export const withStores: OnStores<Stores> = (config, clock, say, work) =>
+  withOpened(config, () => openStores(config, clock, { logger: tellerOf(say) }), work)
 
 /** Executor of the commands of an operator on open stores. */
 export const operatorExecutor = async ({ log, keys, alone }: Pick<History, 'log' | 'keys' | 'alone'>, clock: Clock) =>
@@ -53,12 +52,7 @@ export const operatorExecutor = async ({ log, keys, alone }: Pick<History, 'log'
  * Opens the stores for writing. As at a start, it first verifies that the log belongs to this deployment and that the
  * read models match it. On servers, the running instances verify the read models.
  */
-export const withSettled = <T>(
-  config: Config,
-  clock: Clock,
-  say: Say,
-  work: (stores: Stores) => Promise<T>,
-): Promise<T> =>
+export const withSettled: OnStores<Stores> = (config, clock, say, work) =>
   withStores(config, clock, say, async (stores) => {
     const { snapshots, alone } = stores
     const rebuilt = alone ? await verify(clock, stores, tellerOf(say)) : await insistOnSameLog(stores)
@@ -74,12 +68,7 @@ export const withSettled = <T>(
 /**
  * Opens the stores for writing; on servers only the log and the keys, because the running instances maintain the rest.
  */
-export const withHistory = <T>(
-  config: Config,
-  clock: Clock,
-  say: Say,
-  work: (history: History) => Promise<T>,
-): Promise<T> =>
+export const withHistory: OnStores<History> = (config, clock, say, work) =>
   config.storage.type === 'embedded'
     ? withSettled(config, clock, say, work)
     : withOpened(

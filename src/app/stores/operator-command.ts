@@ -1,12 +1,25 @@
+import { hostname, userInfo } from 'node:os'
 import type { Clock } from '../../base/clock.ts'
 import type { Decider } from '../../commands/decider.ts'
 import { enveloper } from '../../commands/envelope.ts'
 import { type Execute, executor } from '../../commands/execute.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { EventLog } from '../../events/log.ts'
+import type { Actor } from '../../events/meta.ts'
 import { tappedLog } from '../../events/tapped-log.ts'
 import { eventClock } from '../event-clock.ts'
-import { operator } from './operator.ts'
+
+const userName = (): string => {
+  try {
+    return userInfo().username
+  } catch {
+    // A container may run under a uid without a user name.
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
+}
+
+/** The operator at the command line: the user name and the host name. */
+export const operator = (): Actor => ({ kind: 'operator', user: userName(), host: hostname() })
 
 /** Logger for the clock of an operator's command. */
 export type ClockListeners = Parameters<typeof eventClock>[1]
