@@ -1,10 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { TObject } from 'typebox'
 import { catalog, streams } from '../src/events/catalog.ts'
-import { type Shape, type Shapes, wireName } from '../src/events/define.ts'
+import { type Shape, type Shapes, typeName, wireName } from '../src/events/define.ts'
 import type { About } from '../src/events/fields.ts'
 import { metaSchema } from '../src/events/meta.ts'
-import { summaries } from '../src/events/summaries/all.ts'
-import type { Summary } from '../src/events/summaries/sentence.ts'
+import { summaryOf } from '../src/events/summary.ts'
 
 const INTRODUCTION = `# Events
 
@@ -29,8 +30,7 @@ Events are never changed or removed: a replay in order gives the complete histor
 * A nested field is written with a dot, \`variant.key\`; a field of each list item with brackets, \`moved[].id\`. An *optional* field is absent if it has no value.
 * **change**: the field is present only if the value changed, as \`{"from": …, "to": …}\`; \`.*\` in the name of a nested field stands for \`from\` and \`to\`. A side without a value is absent.
 * Shares and percentages are float32 values of 0 to 100, stored as the shortest decimal that reads back to the same float32: 33.33. Events of early versions have the float32 itself: 33.33000183105469.
-* **Summary** is the form of the sentence that describes an event: \`<time>\` stands for a value, \`[, forced]\` is an optional part, \`(on|off)\` a choice. A text in quotes is JSON and has at most 80 characters
-  before \`…\`, a sentence at most 300. Sealed values and digests are never part of it. An event that the version cannot read has the summary \`event <wire name> that this version cannot read\`.
+* **Summary** is an example of the sentence that describes an event, made from a sample of the event. A text in quotes is JSON and has at most 80 characters before \`…\`, a sentence at most 300. Sealed values and digests are never part of it. An event that the version cannot read has the summary \`event <wire name> that this version cannot read\`.
 * **Personal** is the class of personal data in a field. *pseudonym*: a keyed name that always stands for the same person or account. *operator's text*: text of operators and their
   programs, stored unchanged, which may mention people. *sealed*: encrypted with the key of the subject in the named field (\`sealed.1.<subject>.<bytes>\`). Erasing a subject destroys its
   key. The encrypted data of the subject are then unreadable; the events stay.
@@ -136,15 +136,24 @@ const earlier = (type: string, { from, formerly, schema, asBefore }: Shape): str
   return `Earlier \`${wireName(type, from.version)}\`${without}${still}.\n\n`
 }
 
-const summaryText = ({ patterns }: Pick<Summary<never>, 'patterns'>): string =>
-  patterns.length === 1
-    ? `Summary: \`${patterns[0]}\`\n\n`
-    : `Summary:\n\n${patterns.map((pattern) => `* \`${pattern}\`\n`).join('')}\n`
+const samples = resolve(import.meta.dirname, '../../test/events/samples')
 
-const section = (type: string, shape: Shape, summary: Pick<Summary<never>, 'patterns'>): string =>
+/** The summaries of the samples of an event, each once. */
+const summaryText = (category: string, type: string, { formerly = type }: Shape): string => {
+  const sentences = readdirSync(samples)
+    .sort()
+    .flatMap((file) => {
+      const wire = file.replace(/(\+\w+)?\.json$/, '')
+      const of = () => summaryOf({ category, type: wire, data: JSON.parse(readFileSync(join(samples, file), 'utf8')) })
+      return [type, formerly].includes(typeName(wire)) ? [of()] : []
+    })
+  return [...new Set(sentences)].map((sentence) => `Summary: \`${sentence}\`\n\n`).join('')
+}
+
+const section = (category: string, type: string, shape: Shape): string =>
   [
     `\n### ${wireName(type, shape.version)}\n\n${sentenceOf(shape.schema)}\n\n`,
-    summaryText(summary),
+    summaryText(category, type, shape),
     earlier(type, shape),
     table(shape.schema),
   ].join('')
@@ -158,8 +167,7 @@ export const eventsPage = (): string =>
     `\n## The envelope: \`meta\`\n\n${sentenceOf(metaSchema)}\n\n${table(metaSchema)}`,
     ...categories.map(([category, shapes]) => {
       const { name, tells } = streams[category]
-      const byType: Readonly<Record<string, Pick<Summary<never>, 'patterns'>>> = summaries[category]
-      const events = Object.entries(shapes).map(([type, shape]) => section(type, shape, byType[type]!))
+      const events = Object.entries(shapes).map(([type, shape]) => section(category, type, shape))
       return `\n## Streams \`${name}\`\n\n${tells}\n${events.join('')}`
     }),
   ].join('')

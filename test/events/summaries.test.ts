@@ -1,16 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { catalog } from '../../src/events/catalog.ts'
 import { type AnyEvent, type Shapes, typeName, wireName } from '../../src/events/define.ts'
 import type { About } from '../../src/events/fields.ts'
-import { summaries } from '../../src/events/summaries/all.ts'
-import type { Summary } from '../../src/events/summaries/sentence.ts'
 import { summaryOf } from '../../src/events/summary.ts'
 import { anyEvent } from '../arbitrary.ts'
 
-const folder = resolve(import.meta.dirname, '../../../test/events/samples')
 const categories: readonly (readonly [string, Shapes])[] = Object.entries(catalog)
 const categoryOf = new Map(
   categories.flatMap(([category, shapes]) =>
@@ -22,27 +17,6 @@ const categoryOf = new Map(
 )
 const of = (wire: string, data: unknown): string =>
   summaryOf({ category: categoryOf.get(typeName(wire))!, type: wire, data })
-
-/** Expression of a sentence in the form of a pattern. */
-const formOf = (pattern: string): RegExp => {
-  const source = pattern.replaceAll(/"<\w+>"|<\w+>|[[\]()|]|[.*+?^$/]/g, (part) => {
-    if (part.startsWith('"')) return String.raw`"(?:[^"\\]|\\.)*"`
-    if (part === '<n>') return String.raw`\d+`
-    if (part === '<percentage>') return String.raw`\d+(?:\.\d+)?`
-    if (part.startsWith('<')) return '.*'
-    return { '[': '(?:', ']': ')?', '(': '(?:', ')': ')', '|': '|' }[part] ?? `\\${part}`
-  })
-  return new RegExp(`^${source}$`, 'u')
-}
-const forms = new Map<string, readonly { readonly pattern: string; readonly form: RegExp }[]>(
-  Object.values<Readonly<Record<string, Pick<Summary<never>, 'patterns'>>>>(summaries).flatMap((byType) =>
-    Object.entries(byType).map(
-      ([type, { patterns }]) => [type, patterns.map((pattern) => ({ pattern, form: formOf(pattern) }))] as const,
-    ),
-  ),
-)
-const matchesOf = (type: string, sentence: string): readonly string[] =>
-  forms.get(type)!.flatMap(({ pattern, form }) => (form.test(sentence) ? [pattern] : []))
 
 const id = '5d1c3a70-8f2e-4b6d-9a10-000000000001'
 const time = '2026-12-01T00:00:00.000Z'
@@ -123,6 +97,36 @@ const sentences: readonly (readonly [string, object, string])[] = [
   ['ProviderLogoutCompleted', { jti: 'jti-1', provider: 'acme', sessions: 1 }, 'sign-out at acme ended 1 session'],
   ['TokenExpired', { id, expiresAt: time }, `token ${id} cleaned up after its expiry at ${time}`],
   ['TokenExpiryChanged', { id, to: time }, `token ${id}: expiry changed from never to ${time}`],
+  [
+    'LoginStarted',
+    {
+      expiresAt: '2026-01-02T03:14:05.678Z',
+      login: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+      method: 'codehost',
+      startedAt: '2026-01-02T03:04:05.678Z',
+    },
+    'login through the code host started at 2026-01-02T03:04:05.678Z',
+  ],
+  [
+    'SigningKeyChanged',
+    {
+      compromised: true,
+      from: 'rollcall.example/audit/v1/ledger/0a1b2c3d+b04aa51c+AepKbGPinFIKvvVQexMuxfmVR3auvr57kkIe6mkURtIs',
+      ledger: '0a1b2c3d',
+      to: 'rollcall.example/audit/v1/ledger/0a1b2c3d+00c1a2b3+AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyAh',
+    },
+    'signing key of ledger 0a1b2c3d changed, because it may be known to others',
+  ],
+  [
+    'HistoryExported',
+    { filter: { namespaceKey: 'shop' }, format: 'ndjson', fromIndex: 0, personal: true },
+    'history exported as ndjson, from index 0, with personal data',
+  ],
+  [
+    'VariantRemoved',
+    { ...flag, variant: id, wasDefault: false, distributions: [] },
+    `flag default/checkout: variant ${id} removed`,
+  ],
   ['LoginRefused', { login: 'digest', reason: 'state_mismatch' }, 'login refused: state_mismatch'],
   [
     'AuthenticationRefused',
@@ -171,35 +175,18 @@ const sentences: readonly (readonly [string, object, string])[] = [
 ]
 
 await t.test('the summaries of events are those in docs/api.md', async (t) => {
-  for (const [wire, data, sentence] of sentences) {
-    t.equal(of(wire, data), sentence, sentence)
-    t.strictNotSame(matchesOf(typeName(wire), sentence), [], `${wire} has the form of a pattern`)
-  }
+  for (const [wire, data, sentence] of sentences) t.equal(of(wire, data), sentence, sentence)
 })
 
-await t.test('every event has a summary in the form of one of its patterns', async (t) => {
-  const used = new Set(sentences.flatMap(([wire, , sentence]) => matchesOf(typeName(wire), sentence)))
-  const check = (type: string, sentence: string) => {
-    const matches = matchesOf(type, sentence)
-    if (matches.length === 0) t.fail(`${type}: ${sentence}`)
-    for (const pattern of matches) used.add(pattern)
-    if (/[.\n]$/.test(sentence)) t.fail(`${type} ends with a stop: ${sentence}`)
-  }
-  for (const file of readdirSync(folder)) {
-    const wire = file.replace(/(\+\w+)?\.json$/, '')
-    const shapes = categories.find(([category]) => category === categoryOf.get(typeName(wire)))![1]
-    const [type] = Object.entries(shapes).find(([name, { formerly }]) => [name, formerly].includes(typeName(wire)))!
-    check(type, of(wire, JSON.parse(readFileSync(resolve(folder, file), 'utf8'))))
-  }
+await t.test('every event has a summary without a final stop', async () => {
   for (const [, shapes] of categories)
     fc.assert(
-      fc.property(anyEvent<AnyEvent>(shapes), ({ type, data }) =>
-        check(type, of(wireName(type, shapes[type]!.version), data)),
+      fc.property(
+        anyEvent<AnyEvent>(shapes),
+        ({ type, data }) => !/[.\n]$|cannot read$/.test(of(wireName(type, shapes[type]!.version), data)),
       ),
       { numRuns: 300 },
     )
-  for (const [type, patterns] of forms)
-    for (const { pattern } of patterns) t.ok(used.has(pattern), `${type}: ${pattern}`)
 })
 
 await t.test('no summary contains an encrypted value or a digest', async (t) => {

@@ -4,7 +4,6 @@ import { type FlagEvent, flagEvents, type Rule } from '../flag.ts'
 import { shortFloat32 } from '../json/float32.ts'
 import { changedFields, counted, joined, plain, quoted, type Summaries } from './sentence.ts'
 
-const FLAG = 'flag <namespace>/<key>'
 const flagOf = ({ namespace, key }: FlagEvent['data']) => `flag ${plain(namespace)}/${plain(key)}`
 
 const percentText = (percent: number): string => `${shortFloat32(percent)} %`
@@ -23,107 +22,51 @@ const soleChange = (data: DataOf<FlagEvent, 'FlagUpdated'>): string | undefined 
 
 /** Summaries of the events of a flag and its parts. */
 export const flagSummaries: Summaries<typeof flagEvents> = {
-  FlagCreated: {
-    patterns: [`${FLAG} created, type (variant|boolean), switched (on|off)`],
-    of: (data) => `${flagOf(data)} created, type ${data.type}, switched ${data.enabled ? 'on' : 'off'}`,
+  FlagCreated: (data) => `${flagOf(data)} created, type ${data.type}, switched ${data.enabled ? 'on' : 'off'}`,
+  FlagUpdated: (data) =>
+    data.enabled && soleChange(data) === 'enabled'
+      ? `${flagOf(data)} switched ${data.enabled.to ? 'on' : 'off'}`
+      : `${flagOf(data)}: ${changedFields(flagEvents.FlagUpdated.schema, data)} changed`,
+  FlagDeleted: (data) => `${flagOf(data)} deleted`,
+  VariantAdded: (data) => `${flagOf(data)}: variant ${quoted(data.variant.key)} added`,
+  VariantUpdated: (data) => {
+    const fields = changedFields(flagEvents.VariantUpdated.schema.properties.variant, data.variant)
+    return `${flagOf(data)}, variant ${plain(data.variant.id)}: ${fields} changed`
   },
-  FlagUpdated: {
-    patterns: [`${FLAG} switched (on|off)`, `${FLAG}: <fields> changed`],
-    of: (data) =>
-      data.enabled && soleChange(data) === 'enabled'
-        ? `${flagOf(data)} switched ${data.enabled.to ? 'on' : 'off'}`
-        : `${flagOf(data)}: ${changedFields(flagEvents.FlagUpdated.schema, data)} changed`,
+  VariantRemoved: (data) => {
+    const { variant, wasDefault, distributions } = data
+    const also = distributions.length > 0 ? `, with ${counted(distributions.length, 'distribution')}` : ''
+    return `${flagOf(data)}: variant ${plain(variant)} removed${wasDefault ? ', it was the default' : ''}${also}`
   },
-  FlagDeleted: {
-    patterns: [`${FLAG} deleted`],
-    of: (data) => `${flagOf(data)} deleted`,
+  RuleAdded: (data) => `${flagOf(data)}: rule added at rank ${data.rule.rank}, ${segmentsText(data.rule)}`,
+  RuleUpdated: (data) => {
+    const fields = changedFields(flagEvents.RuleUpdated.schema.properties.rule, data.rule)
+    return `${flagOf(data)}, rule ${plain(data.rule.id)}: ${fields} changed`
   },
-  VariantAdded: {
-    patterns: [`${FLAG}: variant "<variant>" added`],
-    of: (data) => `${flagOf(data)}: variant ${quoted(data.variant.key)} added`,
+  RuleRemoved: (data) => `${flagOf(data)}: rule ${plain(data.rule)} removed`,
+  RulesReordered: (data) => `${flagOf(data)}: ${counted(data.moved.length, 'rule')} moved`,
+  DistributionAdded: (data) => {
+    const { rollout, variantId } = data.distribution
+    const added = `distribution added, ${percentText(rollout)} variant ${plain(variantId)}`
+    return `${flagOf(data)}, rule ${plain(data.rule)}: ${added}`
   },
-  VariantUpdated: {
-    patterns: [`${FLAG}, variant <id>: <fields> changed`],
-    of: (data) => {
-      const fields = changedFields(flagEvents.VariantUpdated.schema.properties.variant, data.variant)
-      return `${flagOf(data)}, variant ${plain(data.variant.id)}: ${fields} changed`
-    },
+  DistributionUpdated: (data) => {
+    const { rule, distribution } = data
+    const fields = changedFields(flagEvents.DistributionUpdated.schema.properties.distribution, distribution)
+    return `${flagOf(data)}, rule ${plain(rule)}, distribution ${plain(distribution.id)}: ${fields} changed`
   },
-  VariantRemoved: {
-    patterns: [`${FLAG}: variant <id> removed[, it was the default][, with <n> distribution[s]]`],
-    of: (data) => {
-      const { variant, wasDefault, distributions } = data
-      const also = distributions.length > 0 ? `, with ${counted(distributions.length, 'distribution')}` : ''
-      return `${flagOf(data)}: variant ${plain(variant)} removed${wasDefault ? ', it was the default' : ''}${also}`
-    },
+  DistributionRemoved: (data) =>
+    `${flagOf(data)}, rule ${plain(data.rule)}: distribution ${plain(data.distribution)} removed`,
+  RolloutAdded: (data) => {
+    const { rollout } = data
+    const matched = rollout.type === 'threshold' ? percentText(rollout.percentage) : segmentsText(rollout)
+    return `${flagOf(data)}: rollout added at rank ${rollout.rank}, ${matched} ${rollout.value}`
   },
-  RuleAdded: {
-    patterns: [`${FLAG}: rule added at rank <n>, segment[s] <segments>`],
-    of: (data) => `${flagOf(data)}: rule added at rank ${data.rule.rank}, ${segmentsText(data.rule)}`,
+  RolloutUpdated: (data) => {
+    const fields = changedFields(flagEvents.RolloutUpdated.schema.properties.rollout, data.rollout)
+    return `${flagOf(data)}, rollout ${plain(data.rollout.id)}: ${fields} changed`
   },
-  RuleUpdated: {
-    patterns: [`${FLAG}, rule <id>: <fields> changed`],
-    of: (data) => {
-      const fields = changedFields(flagEvents.RuleUpdated.schema.properties.rule, data.rule)
-      return `${flagOf(data)}, rule ${plain(data.rule.id)}: ${fields} changed`
-    },
-  },
-  RuleRemoved: {
-    patterns: [`${FLAG}: rule <id> removed`],
-    of: (data) => `${flagOf(data)}: rule ${plain(data.rule)} removed`,
-  },
-  RulesReordered: {
-    patterns: [`${FLAG}: <n> rule[s] moved`],
-    of: (data) => `${flagOf(data)}: ${counted(data.moved.length, 'rule')} moved`,
-  },
-  DistributionAdded: {
-    patterns: [`${FLAG}, rule <id>: distribution added, <percentage> % variant <id>`],
-    of: (data) => {
-      const { rollout, variantId } = data.distribution
-      const added = `distribution added, ${percentText(rollout)} variant ${plain(variantId)}`
-      return `${flagOf(data)}, rule ${plain(data.rule)}: ${added}`
-    },
-  },
-  DistributionUpdated: {
-    patterns: [`${FLAG}, rule <id>, distribution <id>: <fields> changed`],
-    of: (data) => {
-      const { rule, distribution } = data
-      const fields = changedFields(flagEvents.DistributionUpdated.schema.properties.distribution, distribution)
-      return `${flagOf(data)}, rule ${plain(rule)}, distribution ${plain(distribution.id)}: ${fields} changed`
-    },
-  },
-  DistributionRemoved: {
-    patterns: [`${FLAG}, rule <id>: distribution <id> removed`],
-    of: (data) => `${flagOf(data)}, rule ${plain(data.rule)}: distribution ${plain(data.distribution)} removed`,
-  },
-  RolloutAdded: {
-    patterns: [
-      `${FLAG}: rollout added at rank <n>, <percentage> % (true|false)`,
-      `${FLAG}: rollout added at rank <n>, segment[s] <segments> (true|false)`,
-    ],
-    of: (data) => {
-      const { rollout } = data
-      const matched = rollout.type === 'threshold' ? percentText(rollout.percentage) : segmentsText(rollout)
-      return `${flagOf(data)}: rollout added at rank ${rollout.rank}, ${matched} ${rollout.value}`
-    },
-  },
-  RolloutUpdated: {
-    patterns: [`${FLAG}, rollout <id>: <fields> changed`],
-    of: (data) => {
-      const fields = changedFields(flagEvents.RolloutUpdated.schema.properties.rollout, data.rollout)
-      return `${flagOf(data)}, rollout ${plain(data.rollout.id)}: ${fields} changed`
-    },
-  },
-  RolloutRemoved: {
-    patterns: [`${FLAG}: rollout <id> removed`],
-    of: (data) => `${flagOf(data)}: rollout ${plain(data.rollout)} removed`,
-  },
-  RolloutsReordered: {
-    patterns: [`${FLAG}: <n> rollout[s] moved`],
-    of: (data) => `${flagOf(data)}: ${counted(data.moved.length, 'rollout')} moved`,
-  },
-  ReservationVoided: {
-    patterns: [`${FLAG}: reservation <id> voided`],
-    of: (data) => `${flagOf(data)}: reservation ${plain(data.reservation)} voided`,
-  },
+  RolloutRemoved: (data) => `${flagOf(data)}: rollout ${plain(data.rollout)} removed`,
+  RolloutsReordered: (data) => `${flagOf(data)}: ${counted(data.moved.length, 'rollout')} moved`,
+  ReservationVoided: (data) => `${flagOf(data)}: reservation ${plain(data.reservation)} voided`,
 }

@@ -6,17 +6,8 @@ const between = ({ from, to }: { readonly from: string; readonly to: string }) =
 
 /** Summaries of the events of refused requests. */
 export const refusalSummaries: Summaries<typeof refusalEvents> = {
-  AuthenticationRefused: {
-    patterns: ['refused: <reason> at (<route>|an unknown route)[, <n> more like it]'],
-    of: ({ reason, route, more }) =>
-      `refused: ${plain(reason)} at ${plain(route) || 'an unknown route'}${more > 0 ? `, ${more} more like it` : ''}`,
-  },
-  RefusalsSummarised: {
-    patterns: ['<n> request[s] refused between <time> and <time>'],
-    of: (data) => `${counted(data.total, 'request')} refused ${between(data)}`,
-  },
-  LoginsBegun: {
-    patterns: ['<n> login[s] begun between <time> and <time>'],
-    of: (data) => `${counted(data.total, 'login')} begun ${between(data)}`,
-  },
+  AuthenticationRefused: ({ reason, route, more }) =>
+    `refused: ${plain(reason)} at ${plain(route) || 'an unknown route'}${more > 0 ? `, ${more} more like it` : ''}`,
+  RefusalsSummarised: (data) => `${counted(data.total, 'request')} refused ${between(data)}`,
+  LoginsBegun: (data) => `${counted(data.total, 'login')} begun ${between(data)}`,
 }

@@ -2,12 +2,10 @@ import type { TObject } from 'typebox'
 import { changeFields } from '../change.ts'
 import type { DataOf, EventOf, Shapes } from '../define.ts'
 
-/**
- * Summary of an event type: one English sentence without a final stop, in the form of one of the patterns. A pattern
- * has placeholders, `<time>`, optional parts, `[, forced]`, and alternatives, `(on|off)`.
- */
-export type Summary<D> = { readonly patterns: readonly string[]; readonly of: (data: D) => string }
-export type Summaries<S extends Shapes> = { readonly [T in keyof S & string]: Summary<DataOf<EventOf<S>, T>> }
+/** Summaries by event type: one English sentence without a final stop for the data of an event. */
+export type Summaries<S extends Shapes> = {
+  readonly [T in keyof S & string]: (data: DataOf<EventOf<S>, T>) => string
+}
 
 /** Maximum characters of a text of a caller, and maximum UTF-16 units of a sentence. */
 const TEXT = 80

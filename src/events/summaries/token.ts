@@ -48,38 +48,14 @@ const beginning = (data: Issued): string => {
   }
 }
 
-const EXPIRY = ', (expires <time>|never expires)'
-const ISSUED = [
-  'static token[ "<name>"] issued for every namespace',
-  'static token[ "<name>"] issued for namespace <namespace>[ with <grants>]',
-  'static token[ "<name>"] issued with <grants>',
-  'bootstrap token issued[ for namespace <namespace>][ with <grants>]',
-  'login through (<provider>|the code host): session issued[ with <grants>]',
-  'service account <account> exchanged: token issued[ with <grants>]',
-]
-
 /** Summaries of the events of a token. */
 export const tokenSummaries: Summaries<typeof tokenEvents> = {
-  TokenIssued: {
-    patterns: ISSUED.map((form) => `${form}${EXPIRY}`),
-    of: (data) =>
-      `${beginning(data)}, ${data.expiresAt === undefined ? 'never expires' : `expires ${plain(data.expiresAt)}`}`,
-  },
-  TokenGrantsNarrowed: {
-    patterns: ['token <id>: grants narrowed to <grants>'],
-    of: ({ id, to }) => `token ${plain(id)}: grants narrowed to ${grantsText(to.grants)}`,
-  },
-  TokenExpiryChanged: {
-    patterns: ['token <id>: expiry changed from (<time>|never) to <time>'],
-    of: ({ id, from = 'never', to }) => `token ${plain(id)}: expiry changed from ${plain(from)} to ${plain(to)}`,
-  },
-  TokenRevoked: {
-    patterns: ['token <id> deleted[ because <provider> signed the person out]'],
-    of: ({ id, provider }) =>
-      `token ${plain(id)} deleted${provider === undefined ? '' : ` because ${plain(provider)} signed the person out`}`,
-  },
-  TokenExpired: {
-    patterns: ['token <id> cleaned up after its expiry at <time>'],
-    of: ({ id, expiresAt }) => `token ${plain(id)} cleaned up after its expiry at ${plain(expiresAt)}`,
-  },
+  TokenIssued: (data) =>
+    `${beginning(data)}, ${data.expiresAt === undefined ? 'never expires' : `expires ${plain(data.expiresAt)}`}`,
+  TokenGrantsNarrowed: ({ id, to }) => `token ${plain(id)}: grants narrowed to ${grantsText(to.grants)}`,
+  TokenExpiryChanged: ({ id, from = 'never', to }) =>
+    `token ${plain(id)}: expiry changed from ${plain(from)} to ${plain(to)}`,
+  TokenRevoked: ({ id, provider }) =>
+    `token ${plain(id)} deleted${provider === undefined ? '' : ` because ${plain(provider)} signed the person out`}`,
+  TokenExpired: ({ id, expiresAt }) => `token ${plain(id)} cleaned up after its expiry at ${plain(expiresAt)}`,
 }
