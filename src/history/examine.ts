@@ -8,7 +8,7 @@ import type { Span } from './spans.ts'
 type Examination = {
   /** Maximum number of examined events that the index cannot decide. */
   readonly most: number
-  /** Receives the events of a segment that the index decides. Returns false if they must be examined. */
+  /** Receives the events of a segment whose result follows from the index alone. Returns false if each event must be read. */
   readonly decided: (segment: number, bits: Bitmap) => boolean | Promise<boolean>
   /** Receives an examined event that passes the filter. */
   readonly take: (event: IndexedEvent) => void

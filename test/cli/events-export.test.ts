@@ -46,7 +46,7 @@ const withLedger =
     return { ...app, withRecords: opened }
   }
 
-await t.test('service and store give the same files and manifests, and they verify', async (t) => {
+await t.test('exports of a service and of its store have equal files and manifests, which verify', async (t) => {
   const { service, server, cli, path } = await exporting(t, 12, { 'storage.type': 'embedded' })
   const data = ['--data', join(service.directory, 'data')]
   let n = 0

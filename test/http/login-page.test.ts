@@ -119,7 +119,7 @@ await t.test('a defect during a login is shown as a page and counted as a defect
   t.match(await service.logged(), /"level":"ERROR".*"requestId":"seen".*a request failed/)
 })
 
-await t.test('redirects after a login contain the base path, and need the web UI to show a page', async (t) => {
+await t.test('redirects after a login contain the base path, and go to a page only with the web UI', async (t) => {
   const { service } = await everyWay(t, {
     'server.public_url': 'https://flags.example.com/base',
     'server.trust_proxy': 'true',

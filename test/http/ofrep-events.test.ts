@@ -162,7 +162,7 @@ await t.test('the end of the service ends streams before requests that still run
   await closed
 })
 
-await t.test('an event stream needs no ticket if the routes of OFREP are open, and has a setting', async (t) => {
+await t.test('an event stream of open OFREP routes needs no ticket, and a setting disables it', async (t) => {
   const service = await startService(t, { 'authentication.exclude.ofrep': 'true', 'server.streams.per_address': '2' })
   const { uri } = await announced(service)
   t.equal(uri, '/ofrep/v1/events?namespace=default')

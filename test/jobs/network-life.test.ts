@@ -37,7 +37,7 @@ await t.test('the job runs once an hour', async (t) => {
   t.equal(world(DAY, []).every, 3_600_000)
 })
 
-await t.test('the addresses of a day are erased when the day ended the set time ago', async (t) => {
+await t.test('the addresses of a day are erased when the configured time after its end has passed', async (t) => {
   const { state, erased, run } = world(2 * DAY, ['2026-03-06', '2026-03-07', '2026-03-08', '2026-03-09', '2026-03-10'])
   await run()
   t.strictSame(erased, ['network-2026-03-06', 'network-2026-03-07'], 'the 7th ended two days ago')

@@ -65,7 +65,7 @@ await t.test("a flag's page shows which rollouts answer true and which can never
   await answers(page).getByText('Default false, yet rollout 2 answers true.').waitFor()
   const hatched = 'In the hatched part, an entity that is in a segment of an earlier rollout'
   await answers(page).getByText(hatched).waitFor()
-  const notAsked = 'Not asked: a rollout above answers everybody.'
+  const notAsked = 'Not evaluated: a rollout above answers everybody.'
   const marked = async () => {
     const all: boolean[] = []
     for (const one of await rollouts(page).all()) all.push((await one.getByText(notAsked).count()) > 0)

@@ -294,7 +294,7 @@ await t.test('the context can be edited as JSON, and its errors are shown', { sk
   await addRow(page, 2, 'plan', 'beta')
   await addRow(page, 3, '', 'x')
   await button(page, 'Evaluate').click()
-  await page.getByText('This property is there already.').waitFor()
+  await page.getByText('This property already exists.').waitFor()
   await page.getByText('Give the property a name.').waitFor()
   await focused(page, page.getByRole('textbox', { name: 'Property 2' }))
   await button(page, 'Delete row 3').click()

@@ -44,7 +44,7 @@ await t.test('lists of flags and the question before a deletion show the last ev
     t.equal(await page.getByRole('combobox', { name: 'Last asked' }).count(), 0, 'a past moment has only some hours')
   })
 
-  await t.test('the page of a flag and its deletion have a sentence for each case', async (t) => {
+  await t.test('the flag page and the deletion dialog state when the flag was last evaluated', async (t) => {
     await page.goto('/ns/default/flags/asked?tab=about')
     await page.getByText(/^Last asked (within this hour|1 hour ago)\.$/).waitFor()
     let answer: object | undefined

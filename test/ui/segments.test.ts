@@ -525,7 +525,7 @@ await t.test('a segment at a past moment cannot be edited', { skip }, async (t) 
   await rows(page).nth(1).waitFor()
 })
 
-await t.test('an entity is tried with the unsaved constraints of a segment', { skip }, async (t) => {
+await t.test('the unsaved constraints of a segment are tested with an entity', { skip }, async (t) => {
   const number = { type: 'NUMBER_COMPARISON_TYPE', property: 'seats', operator: 'eq', value: 'many' }
   const plan = { type: 'STRING_COMPARISON_TYPE', property: 'plan', operator: 'eq', value: 'pro' }
   const { page } = await withSegment(t, [plan, number])

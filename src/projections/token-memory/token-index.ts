@@ -124,7 +124,7 @@ export const tokenIndex = (capacity: number, reachBytes = REACH_BYTES) => {
     standing: standingOf(table),
     /** Active static tokens that this credential has created, among those in memory. */
     countIssuedBy: issuers.issuedBy,
-    /** Applies the newest row of a token. An active token is stored, of others only the count. */
+    /** Applies the newest row of a token. Stores an active token, and counts all others. */
     remember: rememberRow(memory),
     /** Applies an event to a token without its row in the read model. Returns false if the row is needed. */
     apply: applyEvent(memory),

@@ -15,7 +15,7 @@ export const questions: readonly string[] = [...sections.keys()]
 
 /** Criteria that ask for the answer to a question. */
 export const criteriaOf = (question: string): string =>
-  /^Asked by: (.+)$/m.exec(sections.get(question) ?? '')?.[1] ?? ''
+  /^Required by: (.+)$/m.exec(sections.get(question) ?? '')?.[1] ?? ''
 
 /** Command that creates the token of the auditor. */
 export const tokenCommand = /\$\((rollcall token create [^)]*)\)/.exec(page)![1]!

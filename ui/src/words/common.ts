@@ -108,7 +108,7 @@ export const states = {
 export const fields = {
   name: 'Name',
   key: 'Key',
-  keyHint: 'What programs ask for. It never changes.',
+  keyHint: 'Programs use this key. It never changes.',
   description: 'Description',
   none: 'None',
   created: 'Created',

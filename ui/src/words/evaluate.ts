@@ -27,7 +27,7 @@ export const evaluate = {
   removeRow: (n: number) => `Delete row ${n}`,
   addRow: 'Add row',
   propertyMissing: 'Give the property a name.',
-  propertyTwice: 'This property is there already.',
+  propertyTwice: 'This property already exists.',
   privateHint: 'Private rows are left out of the address and of what is copied.',
   json: 'Context as JSON',
   jsonHint: 'One object. Values that are not text are converted to JSON text.',

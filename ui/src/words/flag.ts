@@ -42,7 +42,7 @@ export const flag = {
   portions: (parts: readonly string[]) => parts.join(' · '),
   depends:
     'In the hatched part, an entity that is in a segment of an earlier rollout gets that rollout’s answer instead.',
-  notAsked: 'Not asked: a rollout above answers everybody.',
+  notAsked: 'Not evaluated: a rollout above answers everybody.',
   stillTrue,
   still: (rollouts: string) => `Default false, yet ${rollouts}.`,
 
@@ -105,7 +105,7 @@ export const flag = {
     none: 'None',
     precise: 'It contains a number that a browser cannot represent exactly. Change it with the command line.',
     keyMissing: 'Give it a key.',
-    keyTwice: 'This key is there already.',
+    keyTwice: 'This key already exists.',
     number: 'Enter a number.',
     boolean: 'Enter true or false.',
   },

@@ -49,7 +49,7 @@ export const sharedConnection = (page: Page, onReport: (report: Report) => void)
   const channel = new BroadcastChannel(NAME)
   let part: AbortController | undefined
   let leader: ReturnType<typeof leading> | undefined
-  /** Number of times that the page takes part, or has not yet given up its locks. */
+  /** Number of connections of the page that are open or still hold their locks. */
   let parts = 0
   let isOver = false
 
