@@ -70,11 +70,11 @@ export const run = async (): Promise<readonly Row[]> => {
     const formed = async (format: ExportFormat) => {
       const form = await formOf(format, ORIGIN, 'sealed')
       const encoder = form.encoder()
-      const span = await reader.span({}, {}, head)
+      const range = await reader.range({}, {}, head)
       let text = ''
       let bytes = Buffer.byteLength(encoder.head())
       const { signal } = new AbortController()
-      for await (const batch of reader.exported({}, span, signal))
+      for await (const batch of reader.exported({}, range, signal))
         for (const { event } of batch) {
           if (!event) continue
           const exported = { index: event.index, line: () => eventLine(event), event: () => event }

@@ -135,7 +135,7 @@ export const run = async (): Promise<readonly Row[]> => {
       let found = 0
       for (let n = 0; n < ROUNDS; n++) {
         found = 0
-        const asked = { filter, range: {}, descending, limit: LIMIT, cursor: undefined }
+        const asked = { filter, bounds: {}, descending, limit: LIMIT, cursor: undefined }
         times.push(await seconds(() => reader.page(asked, head, () => ++found > 0, signal)))
       }
       return { time: median(times), found }

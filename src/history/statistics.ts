@@ -1,11 +1,11 @@
 import { invalid } from '../base/errors.ts'
-import type { Sources } from './event-index/steps.ts'
+import type { Period } from './counts.ts'
+import { type Counting, groupOf, tally } from './counts.ts'
+import type { Sources } from './event-index/scan.ts'
 import type { IndexedEvent } from './facts.ts'
 import type { EventFilter, FilterValues } from './filter.ts'
-import type { Period } from './histogram.ts'
 import { QUIET_CHANGES } from './quiet-events.ts'
-import { type Head, spanOf } from './spans.ts'
-import { type Counting, groupOf, tally } from './tally.ts'
+import { type Head, rangeOf } from './ranges.ts'
 
 /** Properties to count by. */
 type Grouping = 'method' | 'provider' | 'namespaceKey' | 'reason'
@@ -95,12 +95,12 @@ export const statisticsOf = async (
   head: Head,
 ): Promise<readonly StatisticsRow[]> => {
   const [from, to] = [period.from, period.to].map((ms) => new Date(ms).toISOString()) as [string, string]
-  const span = await spanOf(sources, {}, { from, to }, head)
+  const range = await rangeOf(sources, {}, { from, to }, head)
   const rows = new Map<string, StatisticsRow>()
   for (const name of FIGURE_NAMES) {
     const counting = countingOf(FIGURES[name], by)
     const within = { ...counting, filter: { ...counting.filter, from, to } }
-    await tally(sources, span, within, Infinity, (time, value, count) => {
+    await tally(sources, range, within, Infinity, (time, value, count) => {
       const start = bucketMs === undefined ? undefined : Math.floor(time / bucketMs) * bucketMs
       const key = `${String(start ?? 0).padStart(16, '0')} ${value ?? ''}`
       const row: StatisticsRow = rows.get(key) ?? {

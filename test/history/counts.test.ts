@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Stored } from '../../src/events/log.ts'
+import { type Period, stepOf } from '../../src/history/counts.ts'
 import type { EventFilter } from '../../src/history/filter.ts'
-import { type Period, stepOf } from '../../src/history/histogram.ts'
 import { settled } from '../../src/projections/history/log-marks.ts'
 import { eventLog, randomEvent, randomOf } from './event-log.ts'
 
@@ -65,7 +65,7 @@ await t.test('a histogram equals a plain count of matching events, with and with
         const from = FROM + random.below(EVENTS) * 1000
         const period = { from, to: from + 1 + random.below(EVENTS * 1000) }
         const most = 1 + random.below(240)
-        const found = await log.history.histogram({ filter, range: {}, period, most }, head, never)
+        const found = await log.history.histogram({ filter, bounds: {}, period, most }, head, never)
         const times = timesOf(log.all, passes, period)
         t.equal(found.exact, true)
         t.ok(found.buckets.length <= most)

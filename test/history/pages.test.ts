@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Stored } from '../../src/events/log.ts'
 import type { EventFilter, FilterValues, Listed } from '../../src/history/filter.ts'
 import { LISTED } from '../../src/history/filter.ts'
-import type { EventRange } from '../../src/history/spans.ts'
+import type { RangeBounds } from '../../src/history/ranges.ts'
 import { settled } from '../../src/projections/history/log-marks.ts'
 import type { Row } from '../../src/projections/views.ts'
 import { eventLog, type Random, randomEvent, randomOf, valueFor } from './event-log.ts'
@@ -96,7 +96,7 @@ const someFilter = (random: Random): EventFilter => {
   return filter
 }
 
-const someRange = ({ below, chance }: Random): EventRange => ({
+const someRange = ({ below, chance }: Random): RangeBounds => ({
   ...(chance(0.15) && { after: BigInt(below(EVENTS * 10)) }),
   ...(chance(0.15) && { before: BigInt(below(EVENTS * 10)) }),
   ...(chance(0.15) && { afterIndex: below(EVENTS) - 1 }),
@@ -104,8 +104,8 @@ const someRange = ({ below, chance }: Random): EventRange => ({
 })
 
 /** Indexes of the events that pass, by a plain filter over all records. */
-const plainly = (all: readonly Stored[], filter: EventFilter, range: EventRange): readonly number[] => {
-  const { after, before, afterIndex = -1, beforeIndex = all.length } = range
+const plainly = (all: readonly Stored[], filter: EventFilter, bounds: RangeBounds): readonly number[] => {
+  const { after, before, afterIndex = -1, beforeIndex = all.length } = bounds
   const found: number[] = []
   let time = ''
   for (const [index, record] of all.entries()) {
@@ -130,7 +130,7 @@ const written = async () => {
 /** All pages joined. `between` runs after each page. */
 const joined = async (
   { history }: ReturnType<typeof eventLog>,
-  asked: { readonly filter: EventFilter; readonly range: EventRange; readonly descending: boolean },
+  asked: { readonly filter: EventFilter; readonly bounds: RangeBounds; readonly descending: boolean },
   between: () => unknown = () => {},
   size = () => 1 + random.below(500),
 ) => {
@@ -150,10 +150,10 @@ const joined = async (
 await t.test('all pages of the event list equal a filter over the whole log', async (t) => {
   const log = await written()
   for (let n = 0; n < FILTERS; n++) {
-    const [filter, range, descending] = [someFilter(random), someRange(random), random.chance(0.5)]
-    const expected = plainly(log.all, filter, range)
-    const found = await joined(log, { filter, range, descending })
-    const what = JSON.stringify({ filter, descending, range }, (_, value: unknown) =>
+    const [filter, bounds, descending] = [someFilter(random), someRange(random), random.chance(0.5)]
+    const expected = plainly(log.all, filter, bounds)
+    const found = await joined(log, { filter, bounds, descending })
+    const what = JSON.stringify({ filter, descending, bounds }, (_, value: unknown) =>
       typeof value === 'bigint' ? String(value) : value,
     )
     t.strictSame(descending ? found.toReversed() : found, expected, what)
@@ -163,7 +163,7 @@ await t.test('all pages of the event list equal a filter over the whole log', as
 await t.test('all pages of the event list are complete while eight clients write', async (t) => {
   const log = await written()
   for (let n = 0; n < FILTERS / 5; n++) {
-    const [filter, range, descending, before] = [
+    const [filter, bounds, descending, before] = [
       someFilter(random),
       someRange(random),
       random.chance(0.5),
@@ -172,10 +172,10 @@ await t.test('all pages of the event list are complete while eight clients write
     const write = () => {
       for (let writer = 0; writer < WRITERS; writer++) log.append(randomEvent(random, log.all.length))
     }
-    const found = await joined(log, { filter, range, descending }, write)
+    const found = await joined(log, { filter, bounds, descending }, write)
     // In descending order later events lie before the first page.
     const all = descending ? log.all.slice(0, before) : log.all
-    t.strictSame(descending ? found.toReversed() : found, plainly(all, filter, range), JSON.stringify(filter))
+    t.strictSame(descending ? found.toReversed() : found, plainly(all, filter, bounds), JSON.stringify(filter))
   }
 })
 
@@ -185,7 +185,7 @@ await t.test('missing and forged index entries slow a page of events down, but n
   const expected = plainly(log.all, filter, {})
   const readWith = async () => {
     const before = log.read()
-    const found = await joined(log, { filter, range: {}, descending: false }, undefined, () => 100)
+    const found = await joined(log, { filter, bounds: {}, descending: false }, undefined, () => 100)
     t.strictSame(found, expected)
     return log.read() - before
   }
@@ -203,10 +203,10 @@ await t.test('the count of events equals the number of events that match the fil
   const log = await written()
   const head = (await log.history.head())!
   for (let n = 0; n < FILTERS; n++) {
-    const [filter, range] = [someFilter(random), someRange(random)]
-    const value = plainly(log.all, filter, range).length
+    const [filter, bounds] = [someFilter(random), someRange(random)]
+    const value = plainly(log.all, filter, bounds).length
     const expected = value > MOST ? { value: MOST, exact: false } : { value, exact: true }
-    t.strictSame(await log.history.count(range, filter, head, never), expected, JSON.stringify(filter))
+    t.strictSame(await log.history.count(bounds, filter, head, never), expected, JSON.stringify(filter))
   }
 })
 
@@ -225,7 +225,7 @@ await t.test('the index of events saves reads of the log and is the same after a
   const filter = { requestId: { any: ['r-1'], none: [] }, type: { any: ['FlagUpdated'], none: [] } }
   const before = log.read()
   const expected = plainly(log.all, filter, {})
-  t.strictSame(await joined(log, { filter, range: {}, descending: true }), expected.toReversed())
+  t.strictSame(await joined(log, { filter, bounds: {}, descending: true }), expected.toReversed())
   t.ok(log.read() - before < EVENTS / 2, `${log.read() - before} events read for ${expected.length}`)
   t.strictSame(log.damages, [])
 })
@@ -249,7 +249,7 @@ await t.test('damage to the index of events changes no page', async (t) => {
         else log.indexRows.delete(key)
       }
       const [filter, descending] = [someFilter(random), random.chance(0.5)]
-      const found = await joined(log, { filter, range: {}, descending })
+      const found = await joined(log, { filter, bounds: {}, descending })
       t.strictSame(
         descending ? found.toReversed() : found,
         plainly(log.all, filter, {}),
@@ -267,7 +267,7 @@ await t.test('an index entry that does not match its event is reported, and the 
   for (const at of [() => undefined, () => other, (position: bigint) => ({ ...other, position })]) {
     const before = log.damages.length
     log.readAt(at)
-    t.strictSame(await joined(log, { filter, range: {}, descending: false }), expected)
+    t.strictSame(await joined(log, { filter, bounds: {}, descending: false }), expected)
     t.ok(log.damages.length > before)
   }
 })
@@ -279,7 +279,7 @@ await t.test('a page of the event list ends after 20,000 events of which none ma
   const head = await history.head()
   const none = {
     filter: { requestId: { any: ['none'], none: [] } },
-    range: {},
+    bounds: {},
     descending: false,
     limit: 10,
     cursor: undefined,

@@ -132,7 +132,7 @@ await t.test('a time limit of a query includes exactly the events that are not l
   for (const { at, lastIndex } of moments.asks) {
     const to = new Date(Date.parse(at) + 1).toISOString()
     const indexes: number[] = []
-    const asked = { filter: { to }, range: {}, descending: false, limit: 100, cursor: undefined }
+    const asked = { filter: { to }, bounds: {}, descending: false, limit: 100, cursor: undefined }
     await history.page(asked, head, ({ index }) => indexes.push(index) > 0, new AbortController().signal)
     t.equal(indexes.at(-1) ?? -1, lastIndex, at)
   }

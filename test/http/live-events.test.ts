@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import t from 'tap'
 import { FULL, type Reach, reachOf } from '../../src/access/reach.ts'
 import type { Right } from '../../src/access/rights.ts'
-import type { LogPlace } from '../../src/history/places.ts'
+import type { LogPosition } from '../../src/history/ranges.ts'
 import { liveEvents } from '../../src/http/history/live-events.ts'
 import { type EventsCall, namespaceIn, query } from '../../src/http/history/query.ts'
 import { streamSlots } from '../../src/http/history/stream-slots.ts'
@@ -10,7 +10,7 @@ import { requiredRightsOf } from '../../src/http/route/required-rights.ts'
 import type { Service } from '../../src/http/services/service.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-const place = (index: number): LogPlace => ({ index, position: BigInt(index), time: '' })
+const place = (index: number): LogPosition => ({ index, position: BigInt(index), time: '' })
 
 /** Reach of a token with a right in a place. */
 const reachIn = (place: string, right: Right): Reach => reachOf({ grants: [{ place, rights: [right] }] })
@@ -33,7 +33,7 @@ const streaming = async (reach: Reach = FULL, namespaceKey?: string) => {
     clock,
     history: {
       head: async () => place(state.head),
-      span: async (_: unknown, { afterIndex }: { readonly afterIndex: number }) => ({ low: place(afterIndex) }),
+      range: async (_: unknown, { afterIndex }: { readonly afterIndex: number }) => ({ low: place(afterIndex) }),
       exported: async function* () {
         yield [{ place: place(state.head), event: undefined }]
       },

@@ -47,8 +47,8 @@ export const logoutServicesOf = (
 /** The accepted logout tokens since a time. The search ends early after an abort. */
 async function* receivedSince(history: History, since: string, signal: AbortSignal): AsyncGenerator<Stored> {
   const filter: EventFilter = { type: { any: ['ProviderLogoutReceived'], none: [] }, from: since }
-  const span = await history.span(filter, {}, await history.head())
-  for await (const steps of history.exported(filter, span, signal))
+  const range = await history.range(filter, {}, await history.head())
+  for await (const steps of history.exported(filter, range, signal))
     for (const { event } of steps) if (event) yield event.record
 }
 

@@ -1,7 +1,7 @@
 import { isReadable } from '../../adapters/embedded/files/secret-file.ts'
 import { Refusal } from '../../base/errors.ts'
 import type { Config } from '../../config/load.ts'
-import { placeFinder } from '../../history/places.ts'
+import { positionFinder } from '../../history/ranges.ts'
 import { type Ledger, ledgerOf } from '../../ledger/ledger.ts'
 import type { KeptCheckpoint } from '../../ledger/ledger-store.ts'
 import type { LedgerPorts } from '../../ledger/signing-keys.ts'
@@ -35,7 +35,7 @@ const checkpointLog = ({ clock, logger }: Pick<Core, 'clock'> & { readonly logge
 
 /** Position of the event with an index, which this instance has followed; 0n for −1. */
 const positions = ({ log, stores: { views, pepper }, follower }: Pick<Core, 'log' | 'stores' | 'follower'>) => {
-  const find = placeFinder({ log, views, key: pepper.key })
+  const find = positionFinder({ log, views, key: pepper.key })
   return async (wanted: number): Promise<bigint> => {
     if (wanted < 0) return 0n
     const { events, position } = follower.counted()

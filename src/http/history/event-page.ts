@@ -5,17 +5,16 @@ import { cloudEvent } from '../../history/cloud-events.ts'
 import type { IndexedEvent } from '../../history/facts.ts'
 import { eventJson } from '../../history/forms.ts'
 import type { OpenEvent } from '../../history/opened-fields.ts'
-import type { Head } from '../../history/spans.ts'
+import type { Head } from '../../history/ranges.ts'
 import { actorNames } from '../present/last-change.ts'
 import type { Service } from '../services/service.ts'
 import { parametersOf } from '../wire/path.ts'
 import { batched, listed } from '../wire/pieces.ts'
 import type { Answer, Json } from '../wire/reply.ts'
 import { hasRoomFor, takePage } from '../wire/room.ts'
-import { countReading } from './counted.ts'
 import { ledgerNotBegun } from './newest-checkpoint.ts'
-import { isOpening, recordedOpening } from './opening.ts'
 import { type EventsCall, filterGiven, indexesOf, type Selection, selectionOf } from './query.ts'
+import { countReading, isOpening, recordedOpening } from './recorded-reads.ts'
 
 const PAGE = 100
 const PAGE_MAX = 1000
@@ -43,7 +42,7 @@ export const eventAt = async ({ history }: Pick<Service, 'history'>, text: strin
 const pageOf = async (
   { history, settings }: Service,
   { query: asked, request }: EventsCall,
-  { filter, range }: Selection,
+  { filter, bounds }: Selection,
   { head, cursor }: { readonly head: Head; readonly cursor: number | undefined },
   show: (event: IndexedEvent) => Promise<Json<HistoryEvent>> | Json<HistoryEvent>,
 ) => {
@@ -58,7 +57,7 @@ const pageOf = async (
     bytes += size
     return true
   }
-  const page = { filter, range, descending: asked.order === 'desc', limit, cursor }
+  const page = { filter, bounds, descending: asked.order === 'desc', limit, cursor }
   return { pieces, bytes, ...(await history.page(page, head, take, request.stop)) }
 }
 
@@ -66,18 +65,18 @@ const pageOf = async (
 const placeOf = async (
   { history, pageTokens }: Service,
   { query: { order, pageToken } }: EventsCall,
-  { filter, range }: Selection,
+  { filter, bounds }: Selection,
 ) => {
-  const bounds = Object.values(range).map((bound) => (bound === undefined ? '' : String(bound)))
-  const scope = ['events', filter, order, ...bounds]
+  const limits = Object.values(bounds).map((bound) => (bound === undefined ? '' : String(bound)))
+  const scope = ['events', filter, order, ...limits]
   const cursor = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as number)
   return { scope, cursor, head: await history.head() }
 }
 
 /** Opens the personal data of a page after the read of its whole range was recorded; undefined for a sealed page. */
-const openingOf = async (service: Service, call: EventsCall, { filter, range }: Selection, head: Head) => {
+const openingOf = async (service: Service, call: EventsCall, { filter, bounds }: Selection, head: Head) => {
   if (!isOpening(call)) return undefined
-  const indexes = indexesOf(await service.history.span(filter, range, head))
+  const indexes = indexesOf(await service.history.range(filter, bounds, head))
   return recordedOpening(service, call, { format: 'json', filter: filterGiven(call), ...indexes })
 }
 
@@ -88,11 +87,11 @@ export const eventPageAnswer = async (service: Service, call: EventsCall): Promi
   const selection = selectionOf(call)
   const { scope, cursor, head } = await placeOf(service, call, selection)
   if (!head) return { body: { events: [], nextPageToken: '' } }
-  const { filter, range } = selection
+  const { filter, bounds } = selection
   const open = await openingOf(service, call, selection, head)
   const show = eventPresenter(service, open)
   const { pieces, bytes, through, next } = await pageOf(service, call, selection, { head, cursor }, show)
-  const count = call.query.count ? await history.count(range, filter, head, call.request.stop) : undefined
+  const count = call.query.count ? await history.count(bounds, filter, head, call.request.stop) : undefined
   if (!open) countReading(service, call, pieces.length)
   return listed(
     ['events'],

@@ -5,16 +5,16 @@ import { csvRow } from '../../contract/readers/csv.ts'
 import { named } from '../../contract/readers/input.ts'
 import type { IndexedEvent } from '../../history/facts.ts'
 import { COLUMNS, eventLine } from '../../history/forms.ts'
+import type { ExportStep } from '../../history/history.ts'
 import { ocsfEvent } from '../../history/ocsf.ts'
 import type { OpenEvent, OpenedFields } from '../../history/opened-fields.ts'
-import type { ExportStep } from '../../history/pages.ts'
 import { contextOf } from '../commands/command-context.ts'
 import type { Service } from '../services/service.ts'
 import { parametersOf } from '../wire/path.ts'
 import type { Answer } from '../wire/reply.ts'
 import { ledgerNotBegun } from './newest-checkpoint.ts'
-import { isOpening, recordedOpening } from './opening.ts'
 import { type EventsCall, filterGiven, indexesOf, selectionOf } from './query.ts'
+import { isOpening, recordedOpening } from './recorded-reads.ts'
 import { streamOf } from './stream-slots.ts'
 
 /** Number of examined events from which an export is recorded individually. */
@@ -110,10 +110,10 @@ export const eventStreamAnswer = async (
   const { query: asked, caller, route, request } = call
   if (asked.order === 'desc') invalid('order', 'must be asc')
   if (asked.pageToken !== '') invalid('pageToken', 'must be empty')
-  const { filter, range } = selectionOf(call)
+  const { filter, bounds } = selectionOf(call)
   const head = await history.head()
-  const span = await history.span(filter, range, head)
-  const { fromIndex: from, toIndex: to } = indexesOf(span)
+  const range = await history.range(filter, bounds, head)
+  const { fromIndex: from, toIndex: to } = indexesOf(range)
   const form = formOf(service, format)
   const origin = service.ledger.origin()
   const headers = {
@@ -136,7 +136,7 @@ export const eventStreamAnswer = async (
   const open = await recordedOpening(service, call, record)
   if (isIndividual && !open)
     await historyReads.exported(contextOf(call, service), route, { ...record, personal: false })
-  const steps = history.exported(filter, span, over)
+  const steps = history.exported(filter, range, over)
   const made = chunksOf(form, steps, asked.limit, open)
   count = made.count
   const trailers = { names: 'History-Count', values: () => ({ 'History-Count': String(count()) }) }

@@ -4,7 +4,7 @@ import { isLogin } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
 import type { IndexedEvent } from '../../history/facts.ts'
 import type { EventFilter } from '../../history/filter.ts'
-import type { Head } from '../../history/spans.ts'
+import type { Head } from '../../history/ranges.ts'
 import type { Where } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Match } from '../../projections/views.ts'
@@ -30,7 +30,7 @@ const outermost = async (
   const take = (event: IndexedEvent): boolean => found.push(event) > 0
   let cursor: number | undefined
   do {
-    const page = { filter, range: {}, descending, limit: 1, cursor }
+    const page = { filter, bounds: {}, descending, limit: 1, cursor }
     cursor = (await history.page(page, head, take, stop)).next
   } while (found.length === 0 && cursor !== undefined)
   return found[0]

@@ -3,7 +3,7 @@ import { invalid } from '../../base/errors.ts'
 import type { HistoryEvents } from '../../contract/history/events.ts'
 import type { EventFilter } from '../../history/filter.ts'
 import type { OpenEvent } from '../../history/opened-fields.ts'
-import type { Head } from '../../history/spans.ts'
+import type { Head } from '../../history/ranges.ts'
 import { holderOfRequest } from '../as-of-readings.ts'
 import { reachAuthorizedNow } from '../auth/reach-now.ts'
 import { contextOf } from '../commands/command-context.ts'
@@ -11,8 +11,8 @@ import { headerText, wrongHeader } from '../preconditions.ts'
 import type { Service } from '../services/service.ts'
 import type { Answer } from '../wire/reply.ts'
 import { eventPresenter } from './event-page.ts'
-import { recordedOpening } from './opening.ts'
 import { type EventsCall, filterGiven, isAuditor, selectionOf } from './query.ts'
+import { recordedOpening } from './recorded-reads.ts'
 import { streamOf } from './stream-slots.ts'
 
 /** Times in ms: between two checks of the credential, between two heartbeats, and the age at which a stream ends. */
@@ -49,9 +49,9 @@ const startOf = async ({ history }: Service, call: EventsCall, filter: EventFilt
   if (received !== undefined && received > newest) noSuchEvent()
   const { after, afterIndex } = query
   const given = after === undefined && afterIndex === undefined && query.from === undefined
-  const range =
+  const bounds =
     received === undefined ? (given ? { afterIndex: newest } : { after, afterIndex }) : { afterIndex: received }
-  return (await history.span(filter, range, head)).low
+  return (await history.range(filter, bounds, head)).low
 }
 
 /** Waits for work, at most until the signal aborts. */

@@ -13,12 +13,12 @@ import {
 import type { Query } from '../../contract/readers/input.ts'
 import { type EventFilter, filterIn } from '../../history/filter.ts'
 import { knownNames } from '../../history/known-names.ts'
-import type { EventRange, Span } from '../../history/spans.ts'
+import type { LogRange, RangeBounds } from '../../history/ranges.ts'
 import { beforeRules } from '../route/required-rights.ts'
 import type { Call } from '../route/route.ts'
 import { acceptedForm } from '../wire/accept.ts'
 import { parametersOf } from '../wire/path.ts'
-import { opensPersonal } from './opening.ts'
+import { opensPersonal } from './recorded-reads.ts'
 
 export type EventsCall = Call<unknown, EventsQuery>
 
@@ -48,12 +48,12 @@ export const isAuditor = (reach: Reach): boolean => allowed(reach, AUDIT, EVERYW
 /** True if the caller sees only the history of flags, segments and namespaces. */
 const isBounded = ({ caller: { reach } }: EventsCall): boolean => reach !== undefined && !isAuditor(reach)
 
-export type Selection = { readonly filter: EventFilter; readonly range: EventRange }
+export type Selection = { readonly filter: EventFilter; readonly bounds: RangeBounds }
 
 /** Filter and range of a query. */
 export const selectionBy = (asked: EventFilters): Selection => {
   const { after, before, afterIndex, beforeIndex } = asked
-  return { filter: filterIn(asked), range: { after, before, afterIndex, beforeIndex } }
+  return { filter: filterIn(asked), bounds: { after, before, afterIndex, beforeIndex } }
 }
 
 /** Maximum length of the texts of a recorded filter together, in UTF-16 units. */
@@ -77,15 +77,15 @@ export const filterGiven = ({ request }: EventsCall): Readonly<Record<string, st
 }
 
 /** Indexes of a range of the log: the first one, and the one after the last. */
-export const indexesOf = ({ low, high }: Span): { readonly fromIndex: number; readonly toIndex: number } => {
+export const indexesOf = ({ low, high }: LogRange): { readonly fromIndex: number; readonly toIndex: number } => {
   const fromIndex = low.index + 1
   return { fromIndex, toIndex: Math.max(fromIndex, high.index + 1) }
 }
 
 /** Filter and range of a query, limited to what the caller may see. */
 export const selectionOf = (call: EventsCall): Selection => {
-  const { filter, range } = selectionBy(call.query)
-  return { filter: isBounded(call) ? { ...filter, within: IN_NAMESPACE } : filter, range }
+  const { filter, bounds } = selectionBy(call.query)
+  return { filter: isBounded(call) ? { ...filter, within: IN_NAMESPACE } : filter, bounds }
 }
 
 const OFFERED: ReadonlyMap<string, EventsFormat> = new Map([

@@ -3,7 +3,7 @@ import { invalid, refuse } from '../../base/errors.ts'
 import type { StreamState } from '../../contract/history/state.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import { typeName } from '../../events/define.ts'
-import type { LogPlace } from '../../history/places.ts'
+import type { LogPosition } from '../../history/ranges.ts'
 import { type FlagDoc, flags } from '../../projections/flags.ts'
 import { namespaces } from '../../projections/namespaces.ts'
 import { readable } from '../../projections/projection.ts'
@@ -83,16 +83,16 @@ export const wholeFlag = (doc: FlagDoc): object => ({
 })
 
 /** Index, position and time of a moment. Before the first event: index -1, without a time. */
-export const logPlaceShown = ({ index, position, time }: LogPlace) => ({
+export const logPlaceShown = ({ index, position, time }: LogPosition) => ({
   index,
   position: String(position),
   ...(time !== '' && { time }),
 })
 
 /** Index, position and time of the last event at a moment. */
-export const placeOfMoment = async ({ history }: Service, past: Past): Promise<LogPlace> => {
+export const placeOfMoment = async ({ history }: Service, past: Past): Promise<LogPosition> => {
   const [{ position }, head] = [await past.moment(), await history.head()]
-  return history.placeAt(position, head)
+  return history.positionAt(position, head)
 }
 
 /** Resource of a stream at a moment for a difference; undefined if it does not exist. Unknown streams: 404. */
@@ -114,7 +114,7 @@ export const streamState = async (service: Service, past: Past, { category, id }
   const stream = `${category}-${id}`
   const row = readable(await reader.row(past, id)) ?? refuse('not_found', `stream "${stream}" not found`)
   const place = await placeOfMoment(service, past)
-  const [event, { index }] = [await log.at(row.position), await history.placeAt(row.position, place)]
+  const [event, { index }] = [await log.at(row.position), await history.positionAt(row.position, place)]
   if (!event) return refuse('backend_unavailable')
   const resource = await reader.resource(service, past, id)
   return {

@@ -4,12 +4,12 @@ import type { History } from '../../history/history.ts'
 
 /** The events that issued tokens to a person, oldest first. The search ends early after an abort. */
 export async function* issuesTo(
-  history: Pick<History, 'head' | 'span' | 'exported'>,
+  history: Pick<History, 'head' | 'range' | 'exported'>,
   person: string,
   stop: AbortSignal,
 ): AsyncGenerator<IndexedEvent> {
   const filter: EventFilter = { type: { any: ['TokenIssued'], none: [] }, subject: { any: [person], none: [] } }
-  const span = await history.span(filter, {}, await history.head())
-  for await (const steps of history.exported(filter, span, stop)) for (const { event } of steps) if (event) yield event
+  const range = await history.range(filter, {}, await history.head())
+  for await (const steps of history.exported(filter, range, stop)) for (const { event } of steps) if (event) yield event
   stop.throwIfAborted()
 }

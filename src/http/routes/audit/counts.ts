@@ -9,8 +9,8 @@ import {
 import { csvOf } from '../../../contract/readers/csv.ts'
 import type { StatisticsRow as Counted } from '../../../history/statistics.ts'
 import { asOfReading } from '../../as-of-readings.ts'
-import { countReading } from '../../history/counted.ts'
 import { histogram, selectionBy } from '../../history/query.ts'
+import { countReading } from '../../history/recorded-reads.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { Mount, Service } from '../../services/service.ts'
@@ -49,10 +49,10 @@ const getHistogram: Mount = (app, service) =>
       asOfReading(service, call.request, async () => {
         const { history } = service
         const { query, request } = call
-        const { filter, range } = selectionBy(query)
+        const { filter, bounds } = selectionBy(query)
         const head = await history.head()
         const period = await periodOf(service, query)
-        const counted = await history.histogram({ filter, range, period, most: query.buckets }, head, request.stop)
+        const counted = await history.histogram({ filter, bounds, period, most: query.buckets }, head, request.stop)
         countReading(service, call, 0)
         const buckets = counted.buckets.map(({ start, count }) => ({ start: textOf(start), count }))
         return { body: { from: textOf(period.from), to: textOf(period.to), ...counted, buckets } }

@@ -1,7 +1,7 @@
 import { TokenFound, tokenSearch } from '../../../contract/history/searches.ts'
 import { asOfReading } from '../../as-of-readings.ts'
-import { countReading } from '../../history/counted.ts'
 import { findToken } from '../../history/find-token.ts'
+import { countReading } from '../../history/recorded-reads.ts'
 import { route } from '../../route/route.ts'
 import { searching } from '../../route/statements.ts'
 import type { Mount } from '../../services/service.ts'

@@ -2,7 +2,14 @@ import { timeSlicer } from '../../base/event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { type IndexedEvent, indexedEvent } from '../facts.ts'
 import { type EventFilter, eventFilter } from '../filter.ts'
-import { ascending, descending, type Head, type Indexed, type Span, type Sources as SpanSources } from '../spans.ts'
+import {
+  ascending,
+  descending,
+  type Head,
+  type Indexed,
+  type LogRange,
+  type Sources as SpanSources,
+} from '../ranges.ts'
 import { type Bitmap, bitsBetween, countBits, intersect, offsetsIn, SEGMENT } from './bitmap.ts'
 import type { EventSearch, FilterSearch } from './search.ts'
 
@@ -32,7 +39,7 @@ type SegmentPart = {
 }
 
 /** Segments of a range of the log in the order of the search, in growing batches. */
-function* batchesOf({ low, high }: Span, most: number, isDescending: boolean): Generator<readonly number[]> {
+function* batchesOf({ low, high }: LogRange, most: number, isDescending: boolean): Generator<readonly number[]> {
   const [begin, end] = [Math.floor((low.index + 1) / SEGMENT), Math.floor(high.index / SEGMENT)]
   let size = 1
   for (let n = 0; n <= end - begin; size = Math.min(size * 2, most)) {
@@ -43,16 +50,16 @@ function* batchesOf({ low, high }: Span, most: number, isDescending: boolean): G
 }
 
 /** Parts of a range of the log, with the events that may pass a filter. */
-export async function* partsOf(
+async function* partsOf(
   { signal }: Pick<Sources, 'signal'>,
   found: FilterSearch,
-  span: Span,
+  range: LogRange,
   isDescending = false,
 ): AsyncGenerator<SegmentPart> {
-  const { low, high } = span
+  const { low, high } = range
   if (high.index <= low.index) return
   const most = Math.max(1, Math.min(BATCH, Math.floor(ROWS / Math.max(1, found.rows))))
-  for (const segments of batchesOf(span, most, isDescending)) {
+  for (const segments of batchesOf(range, most, isDescending)) {
     if (signal.aborted) return
     const bitmaps = await found.find(segments)
     for (const [n, segment] of segments.entries()) {
@@ -94,8 +101,8 @@ function* examinedPage(passes: Passes, page: readonly Indexed[]): Generator<Step
 }
 
 /** Examines all events of a range of the log. */
-async function* examined(sources: Sources, passes: Passes, span: Span, isDescending: boolean): Steps {
-  for await (const page of isDescending ? descending(sources, span) : ascending(sources, span))
+async function* examined(sources: Sources, passes: Passes, range: LogRange, isDescending: boolean): Steps {
+  for await (const page of isDescending ? descending(sources, range) : ascending(sources, range))
     yield examinedPage(passes, page)
 }
 
@@ -103,17 +110,17 @@ async function* examined(sources: Sources, passes: Passes, span: Span, isDescend
 const spanOfPart = async (
   { find }: Sources,
   part: SegmentPart,
-  span: Span,
+  range: LogRange,
   positions: readonly number[] | undefined,
-): Promise<Span> => {
+): Promise<LogRange> => {
   const begin = part.segment * SEGMENT
   const placeOf = async (index: number): Promise<Head> => {
-    if (index === span.low.index) return span.low
-    if (index === span.high.index) return span.high
+    if (index === range.low.index) return range.low
+    if (index === range.high.index) return range.high
     const [own, next] = [positions?.[index - begin], positions?.[index + 1 - begin]]
     if (own !== undefined) return { index, position: BigInt(own) }
     if (next !== undefined) return { index, position: BigInt(next) - 1n }
-    return { index, position: (await find((place) => place.index <= index, span.high)).position }
+    return { index, position: (await find((place) => place.index <= index, range.high)).position }
   }
   return { low: await placeOf(part.first - 1), high: await placeOf(part.last) }
 }
@@ -147,11 +154,11 @@ async function* found(
 }
 
 /** Steps of the search through one part of the index. The last step reaches the end of this part. */
-export async function* stepsOfPart(
+async function* stepsOfPart(
   sources: Sources,
   passes: Passes,
   part: SegmentPart,
-  span: Span,
+  range: LogRange,
   isDescending = false,
 ): Steps {
   const { segment, bits, first, last } = part
@@ -160,7 +167,7 @@ export async function* stepsOfPart(
   if (count === 0) return yield [end]
   const positions = count === undefined ? undefined : await sources.search.positionsOf(segment)
   if (!bits || !positions || count! > DENSE)
-    return yield* examined(sources, passes, await spanOfPart(sources, part, span, positions), isDescending)
+    return yield* examined(sources, passes, await spanOfPart(sources, part, range, positions), isDescending)
   const offsets = isDescending ? offsetsIn(bits).toReversed() : offsetsIn(bits)
   const chosen = offsets.map((offset) => ({
     index: segment * SEGMENT + offset,
@@ -170,7 +177,7 @@ export async function* stepsOfPart(
   for await (const steps of found(sources, passes, part, chosen)) {
     if (!steps) {
       const remaining = isDescending ? { ...part, last: next } : { ...part, first: next }
-      return yield* examined(sources, passes, await spanOfPart(sources, remaining, span, undefined), isDescending)
+      return yield* examined(sources, passes, await spanOfPart(sources, remaining, range, undefined), isDescending)
     }
     yield steps
     next = steps.at(-1)!.index + (isDescending ? -1 : 1)
@@ -182,10 +189,57 @@ export async function* stepsOfPart(
  * Steps through a range of the log in order. Every event that passes the filter is among the steps. Parts of the log
  * that are not in the index are read as a whole.
  */
-export async function* stepsThrough(sources: Sources, filter: EventFilter, span: Span, isDescending = false): Steps {
+export async function* stepsThrough(
+  sources: Sources,
+  filter: EventFilter,
+  range: LogRange,
+  isDescending = false,
+): Steps {
   const passes = eventFilter(filter)
   const search = sources.search.by(filter)
-  if (search.isPlain) return yield* examined(sources, passes, span, isDescending)
-  for await (const part of partsOf(sources, search, span, isDescending))
-    yield* stepsOfPart(sources, passes, part, span, isDescending)
+  if (search.isPlain) return yield* examined(sources, passes, range, isDescending)
+  for await (const part of partsOf(sources, search, range, isDescending))
+    yield* stepsOfPart(sources, passes, part, range, isDescending)
+}
+
+type Scan = {
+  /** Maximum number of examined events that the index cannot decide. */
+  readonly most: number
+  /** Receives the events of a segment whose result follows from the index alone. Returns false if each event must be read. */
+  readonly decided: (segment: number, bits: Bitmap) => boolean | Promise<boolean>
+  /** Receives an examined event that passes the filter. */
+  readonly take: (event: IndexedEvent) => void
+  /** True if further events cannot change the result. */
+  readonly isEnough?: () => boolean
+}
+
+/**
+ * Goes through the events of a range of the log that pass a filter. Returns false if it ends before the end of the
+ * range of the log.
+ */
+export const scanEvents = async (
+  sources: Sources,
+  filter: EventFilter,
+  range: LogRange,
+  { most, decided, take, isEnough = () => false }: Scan,
+): Promise<boolean> => {
+  const passes = eventFilter(filter)
+  const pause = timeSlicer()
+  let examined = 0
+  for await (const part of partsOf(sources, sources.search.by(filter), range)) {
+    if (!(part.bits && part.isExact && (await decided(part.segment, part.bits))))
+      for await (const steps of stepsOfPart(sources, passes, part, range))
+        for (const { event } of steps) {
+          if (examined++ === most) return false
+          if (event) take(event)
+          if (isEnough()) return false
+          const paused = pause()
+          if (paused) await paused
+        }
+    if (isEnough()) return false
+    const paused = pause()
+    if (paused) await paused
+  }
+  sources.signal.throwIfAborted()
+  return true
 }

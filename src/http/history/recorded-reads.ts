@@ -1,10 +1,21 @@
 import { personal } from '../../contract/history/events.ts'
-import type { Query } from '../../contract/readers/input.ts'
+import { type Query } from '../../contract/readers/input.ts'
 import { eventOpener, type OpenEvent } from '../../history/opened-fields.ts'
 import { contextOf } from '../commands/command-context.ts'
 import { beforeRules } from '../route/required-rights.ts'
-import type { Call } from '../route/route.ts'
-import type { Service } from '../services/service.ts'
+import { type Call } from '../route/route.ts'
+import { type RecordingServices } from '../services/recording.ts'
+import { type Service } from '../services/service.ts'
+
+/** Counts a read of the history that returns `events` events (api.md §16.6). A HEAD request is not recorded. */
+export const countReading = (
+  { historyReads }: Pick<RecordingServices, 'historyReads'>,
+  { caller, route, request }: Call<unknown, unknown>,
+  events: number,
+  format = 'json',
+): void => {
+  if (request.method !== 'HEAD') historyReads.counted(caller.actor, { route, format, events, opened: false })
+}
 
 const personalIn = beforeRules({ personal })
 
