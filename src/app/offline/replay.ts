@@ -42,17 +42,6 @@ type Replay = {
 /** A read model that was folded, with the number of its rows. */
 export type ReplayedModel = { readonly name: string; readonly version: number; readonly rows: number }
 
-/** First difference of two stores: a read model, its least key that differs, and the difference. */
-type ReplayDifference = { readonly model: string; readonly key?: string; readonly difference: string }
-
-export type Replayed = {
-  readonly events: number
-  readonly models: readonly ReplayedModel[]
-  readonly difference?: ReplayDifference
-  /** Number of compared rows that events after the last replayed one changed. They are not compared further. */
-  readonly later: number
-}
-
 /** Files of a data directory that hold keys or belong to a process. A replayed directory has none of them. */
 const OWN_FILES = [
   'keys',
@@ -175,7 +164,7 @@ const compared = async (models: readonly AnyProjection[], replayed: Views, other
   for (const model of models) {
     const { name, version } = model
     const rows = await other.rows(name, version)
-    if (!rows) return { difference: { model: name, difference: 'this version of it is missing there' }, later }
+    if (!rows) return { difference: { model: name, key: '', difference: 'this version of it is missing there' }, later }
     const found = await compareRows(model, replayed, rows, last)
     later += found.later
     if (found.difference) return { difference: { model: name, ...found.difference }, later }
@@ -185,9 +174,10 @@ const compared = async (models: readonly AnyProjection[], replayed: Views, other
 
 /**
  * Folds records into the read models of a new data directory, and appends them to its log if they are to be kept.
- * Rejects with the reason of the signal at an abort.
+ * Rejects with the reason of the signal at an abort. `later`: number of compared rows that events after the last replayed
+ * one changed, and that are not compared further.
  */
-export const replayRecords = async (target: Config, clock: Clock, replay: Replay): Promise<Replayed> => {
+export const replayRecords = async (target: Config, clock: Clock, replay: Replay) => {
   const { pages, total, isKept, compare, progress, signal } = replay
   const models = chosen(replay.names)
   const stores = await openStores(target, clock, {}, { keepsTimes: true })
@@ -202,11 +192,9 @@ export const replayRecords = async (target: Config, clock: Clock, replay: Replay
     })
     if (isKept) for await (const page of all) await appendRecords(log, page)
     await rebuild({ clock, log: isKept ? log : logOf(all), views }, models)
-    const found: { readonly name: string; readonly version: number; readonly rows: number }[] = []
-    for (const model of models) {
-      const { name, version } = model
-      found.push({ name, version, rows: (await views.checkpoint(model))?.rows ?? 0 })
-    }
+    const found: ReplayedModel[] = []
+    for (const model of models)
+      found.push({ name: model.name, version: model.version, rows: (await views.checkpoint(model))?.rows ?? 0 })
     const run = (other: ComparedModels) => compared(models, views, other, last)
     const { difference, later } = await (compare === undefined
       ? { difference: undefined, later: 0 }
@@ -219,3 +207,5 @@ export const replayRecords = async (target: Config, clock: Clock, replay: Replay
     for (const name of OWN_FILES) await rm(join(target.storage.data_dir, name), { force: true })
   }
 }
+
+export type Replayed = Awaited<ReturnType<typeof replayRecords>>

@@ -5,7 +5,7 @@ import { refused } from './refused.ts'
 export const DEFAULT_ADDRESS = 'http://127.0.0.1:8080'
 
 type Query = Readonly<Record<string, string | number | undefined>>
-type ClientRequest = {
+export type ClientRequest = {
   readonly query?: Query
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>

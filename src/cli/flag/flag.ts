@@ -8,9 +8,10 @@ import {
   stillTrue,
 } from '../../contract/answers.ts'
 import type { Flag, FlagList, ListedFlag, PartialRule } from '../../contract/flags/flag.ts'
-import type { RolloutList } from '../../contract/flags/rollout.ts'
-import type { RuleList } from '../../contract/flags/rule.ts'
+import type { Rollout } from '../../contract/flags/rollout.ts'
+import type { Rule } from '../../contract/flags/rule.ts'
 import { type Client, segment } from '../client/client.ts'
+import { all } from '../client/lists.ts'
 import {
   type CommandServices,
   clientOf,
@@ -105,33 +106,13 @@ const list = async (options: ListOptions, given: CommandServices): Promise<void>
     given.terminal.info(`${found.length} of ${page.totalCount} flags shown; use --all for the rest.`)
 }
 
-type PartPage<T> = { readonly parts: readonly T[]; readonly nextPageToken: string }
-
-/** Loads all pages of a list of parts. */
-const partsOf = async <T>(load: (pageToken: string) => Promise<PartPage<T>>): Promise<T[]> => {
-  const found: T[] = []
-  let pageToken = ''
-  do {
-    const page = await load(pageToken)
-    found.push(...page.parts)
-    pageToken = page.nextPageToken
-  } while (pageToken !== '')
-  return found
-}
-
 /** Loads the parts of a flag that determine its answers. */
-const answersFrom = async ({ ask }: Client, path: string, flag: Flag, at?: string): Promise<ListedFlag> => {
+const answersFrom = async (client: Client, path: string, flag: Flag, at?: string): Promise<ListedFlag> => {
   if (isBoolean(flag)) {
-    const rollouts = await partsOf(async (pageToken) => {
-      const page = await ask<RolloutList>('GET', `${path}/rollouts`, { query: { at, pageToken } })
-      return { ...page, parts: page.rollouts }
-    })
+    const rollouts = await all<Rollout>(client, `${path}/rollouts`, 'rollouts', { at })
     return { ...flag, rollouts }
   }
-  const rules = await partsOf(async (pageToken) => {
-    const page = await ask<RuleList>('GET', `${path}/rules`, { query: { at, pageToken } })
-    return { ...page, parts: page.rules }
-  })
+  const rules = await all<Rule>(client, `${path}/rules`, 'rules', { at })
   return { ...flag, ruleCount: rules.length, partialRules: partialRules(rules) }
 }
 

@@ -3,6 +3,7 @@ import { fail, isFailure } from '../../base/failure.ts'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import type { SubjectErased } from '../../contract/history/searches.ts'
 import type { Client } from '../client/client.ts'
+import { pages } from '../client/lists.ts'
 import { plainText, textOfFile } from '../ledger/checkpoint-file.ts'
 import {
   type CommandServices,
@@ -127,20 +128,16 @@ const erase = async (subject: string | undefined, options: EraseOptions, given: 
 }
 
 /** All completed erasures, one for each subject, in the order of the log. */
-const erasures = async ({ ask }: Client): Promise<readonly Erasure[]> => {
+const erasures = async (client: Client): Promise<readonly Erasure[]> => {
   const found = new Map<string, Erasure>()
-  let page: HistoryEvents = { events: [], nextPageToken: '' }
   const add = (event: HistoryEvent): void => {
     const { subject, keys } = event.data as { readonly subject: string; readonly keys: readonly string[] }
     const before = found.get(subject)?.keys ?? []
     const all = [...new Set([...before, ...keys])]
     found.set(subject, { subject, keys: all, erasedAt: event.time, actor: actorText(event), position: event.position })
   }
-  do {
-    const query = { type: 'SubjectErased', limit: PAGE, pageToken: page.nextPageToken }
-    page = await ask<HistoryEvents>('GET', EVENTS, { query, whole: true })
-    page.events.forEach(add)
-  } while (page.nextPageToken !== '')
+  const query = { type: 'SubjectErased', limit: PAGE }
+  for await (const { events } of pages<HistoryEvents>(client, EVENTS, query, true)) events.forEach(add)
   return [...found.values()]
 }
 

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { EXIT, fail } from '../../base/failure.ts'
 import type { DiffItem, StateDiff, StreamState } from '../../contract/history/state.ts'
 import { segment } from '../client/client.ts'
+import { pages } from '../client/lists.ts'
 import { momentOf } from '../moment.ts'
 import {
   type CommandServices,
@@ -56,18 +57,16 @@ const diff = async (
   const { stream, namespace: namespaceKey } = options
   if ((stream === undefined) === (namespaceKey === undefined))
     fail('usage', 'Give exactly one of --stream and --namespace.')
-  const { ask } = await clientOf(options, given)
+  const client = await clientOf(options, given)
   const now = given.clock.now().getTime()
   const moments = { a: momentOf(a, now, 'A'), ...(b !== undefined && { b: momentOf(b, now, 'B') }) }
   const items: DiffItem[] = []
-  let [page, pageToken]: [StateDiff | undefined, string] = [undefined, '']
-  do {
-    const query = { ...moments, stream, namespaceKey, pageToken }
-    page = await ask<StateDiff>('GET', '/audit/v1/diff', { query, whole: true })
+  let last: StateDiff | undefined
+  for await (const page of pages<StateDiff>(client, '/audit/v1/diff', { ...moments, stream, namespaceKey }, true)) {
     items.push(...page.items)
-    pageToken = page.nextPageToken
-  } while (pageToken !== '')
-  const whole = { ...page, items, equal: items.length === 0 }
+    last = page
+  }
+  const whole = { ...last, items, equal: items.length === 0 }
   printMany(given.terminal, items, whole, ({ stream }) => stream, DIFF, options)
   if (items.length > 0) given.endWith(EXIT.check)
 }

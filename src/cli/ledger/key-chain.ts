@@ -7,6 +7,7 @@ import { parseCheckpoint, type VerifiedCheckpoint, verifyCheckpoint } from '../.
 import type { VerifierKey } from '../../ledger/note/vkey.ts'
 import { verifyProof } from '../../ledger/proof/proof-text.ts'
 import type { Client } from '../client/client.ts'
+import { pages } from '../client/lists.ts'
 import { EVENTS } from '../history/event.ts'
 import { PROOF_REFUSED } from '../history/proof/proof-words.ts'
 import { keysOfService, LEDGER } from './ledger-client.ts'
@@ -42,13 +43,9 @@ export const changesUnder = async (
   keys: readonly VerifierKey[],
 ): Promise<readonly KeyChange[]> => {
   const changes: KeyChange[] = []
-  let pageToken = ''
-  do {
-    const query = { type: 'SigningKeyChanged', beforeIndex: newest.size, limit: PAGE, pageToken }
-    const page = await client.ask<HistoryEvents>('GET', EVENTS, { query })
-    for (const event of page.events) changes.push(await provenChange(client, event, newest, keys))
-    pageToken = page.nextPageToken
-  } while (pageToken !== '')
+  const query = { type: 'SigningKeyChanged', beforeIndex: newest.size, limit: PAGE }
+  for await (const { events } of pages<HistoryEvents>(client, EVENTS, query))
+    for (const event of events) changes.push(await provenChange(client, event, newest, keys))
   return changesTo(keys, changes)
 }
 
@@ -65,17 +62,15 @@ export const followedKeys = async (
   if (isVerified(given)) return given
   const offered = await keysOfService(client)
   const changing: Named[] = []
-  let [keys, pageToken] = [given, '']
-  do {
-    const query = { limit: PAGE, pageToken }
-    const page = await client.ask<LedgerCheckpoints>('GET', `${LEDGER}/checkpoints`, { query })
+  let keys = given
+  for await (const page of pages<LedgerCheckpoints>(client, `${LEDGER}/checkpoints`, { limit: PAGE })) {
     const signers = ({ text: note }: { readonly text: string }) => {
       const parsed = parseCheckpoint(note)
       return parsed?.note.signatures.filter(({ name }) => name === parsed.origin).length ?? 0
     }
     changing.push(...page.checkpoints.filter((one) => signers(one) > 1).map((one) => ({ name: '', text: one.text })))
     keys = trustedKeys(given, offered, changing)
-    pageToken = page.nextPageToken
-  } while (pageToken !== '' && !isVerified(keys))
+    if (isVerified(keys)) break
+  }
   return keys
 }

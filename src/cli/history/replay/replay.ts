@@ -125,7 +125,7 @@ const show = (
     if (!quiet) terminal.info(`The read models of ${compare} are equal${later === 0 ? '' : `, except for ${rows}`}.`)
     return
   }
-  const { model, key = '', difference: what } = difference
+  const { model, key, difference: what } = difference
   terminal.info(`The read models of ${compare} differ: ${`${model} ${key}`.trim()}: ${what}.`)
   given.endWith(EXIT.check)
 }
