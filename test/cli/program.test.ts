@@ -11,7 +11,7 @@ import type { projectionStatus, rebuildProjections } from '../../src/app/offline
 import type { Around } from '../../src/cli/options.ts'
 import { at } from '../../src/cli/terminal/output.ts'
 import { progressBar } from '../../src/cli/terminal/progress.ts'
-import { expiryOf } from '../../src/cli/token/expiry.ts'
+import { expiryOf } from '../../src/cli/token/create.ts'
 import { startService } from '../start.ts'
 import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'

@@ -1,5 +1,5 @@
 import { openKeyFile } from '../../adapters/embedded/files/key-file.ts'
-import { openEventStore } from '../../adapters/eventstoredb/open.ts'
+import { type EventStore, openEventStore } from '../../adapters/eventstoredb/open.ts'
 import { openMongo } from '../../adapters/mongodb/open.ts'
 import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
@@ -8,8 +8,24 @@ import { catalog } from '../../events/catalog.ts'
 import { locateOnServers } from './locate-keys.ts'
 import { insistOnAddresses } from './store-addresses.ts'
 import { type InitialState, type StoreListeners, silent } from './store-listeners.ts'
-import { insistOnPrefix } from './stream-prefix.ts'
 import { verifyKeys } from './verify-keys.ts'
+
+/**
+ * Fails if EventStoreDB has events under another prefix and none under this one. A new history in addition to the old
+ * one would look like the loss of all data.
+ */
+const insistOnPrefix = async (log: EventStore, prefix: string): Promise<void> => {
+  const other = (await log.first()) === undefined ? await log.otherPrefix() : undefined
+  if (other === undefined) return
+  const [theirs, ours] = [other, prefix].map((each) =>
+    each === '' ? 'without a prefix' : `under the prefix "${each}"`,
+  )
+  fail(
+    'failed',
+    `EventStoreDB has events ${theirs} and no events ${ours}.`,
+    `To use those events, set eventstore.stream_prefix: '${other}'. To start a second history, set eventstore.shared: true.`,
+  )
+}
 
 /** Wraps errors in a message that names the server but not its address. */
 const reaching = async <T>(name: string, work: () => Promise<T>): Promise<T> => {

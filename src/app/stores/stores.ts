@@ -1,11 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { UNUSABLE } from '../../adapters/embedded/files/directory.ts'
 import type { Standing } from '../../adapters/embedded/files/standing.ts'
+import type { OnLargeLog } from '../../adapters/embedded/files/taken-away.ts'
 import type { Files } from '../../adapters/embedded/read-only.ts'
+import { damagedFile } from '../../adapters/embedded/sqlite.ts'
 import type { Renewal } from '../../adapters/embedded/views/renewable-views.ts'
 import { type Limiter, limiter } from '../../auth/rate-limit.ts'
 import type { Clock } from '../../base/clock.ts'
-import { fail } from '../../base/failure.ts'
+import { messageOf, Refusal } from '../../base/errors.ts'
+import { fail, isFailure } from '../../base/failure.ts'
 import type { Config } from '../../config/load.ts'
 import type { Binding } from '../../events/binding.ts'
 import type { EventLog } from '../../events/log.ts'
@@ -15,9 +19,9 @@ import type { LedgerPorts } from '../../ledger/signing-keys.ts'
 import type { Snapshots } from '../../projections/snapshots.ts'
 import type { View, Views } from '../../projections/views.ts'
 import { readModelsOf } from '../history/read-models.ts'
+import type { Logger } from '../telemetry/logger.ts'
 import { outageLog } from '../telemetry/outage-log.ts'
-import { fileNotices } from './file-notices.ts'
-import { inDirectory } from './in-directory.ts'
+import { damagedStart } from './damage.ts'
 import { locateInDirectory } from './locate-keys.ts'
 import { lazily, openLedgerInDirectory, openLedgerOnServers } from './open-ledger.ts'
 import { type InitialState, type Secrets, type StoreListeners, silent } from './store-listeners.ts'
@@ -82,6 +86,43 @@ export const existing = (path: string, option = '--data'): string =>
   existsSync(path)
     ? path
     : fail('notFound', `There is no ${path}.`, `Set ${option} to a data directory in which a service has already run.`)
+
+/** Listeners that log the fate of single files of a data directory. */
+const fileNotices = (logger: Pick<Logger, 'info' | 'warn'>) => {
+  const onSetAside = (file: string, { message }: Error): void =>
+    logger.warn(
+      { file, why: message },
+      'damaged read models were set aside in a renamed file; they are rebuilt from the event log',
+    )
+  const onSnapshotSetAside = (file: string, { message }: Error): void =>
+    logger.warn(
+      { file, why: message },
+      'the path of the memory snapshot is not a regular file, so the service renamed the object at this path',
+    )
+  const onLargeLog: OnLargeLog = (file, bytes, isLarge) =>
+    isLarge
+      ? logger.warn(
+          { file, bytes },
+          'a write-ahead log is large: another program holds a read transaction, or a backup runs; end that program, and the file shrinks',
+        )
+      : logger.info({ file, bytes }, 'the write-ahead log is small again')
+  return { onSetAside, onSnapshotSetAside, onLargeLog }
+}
+
+/** Adds the data directory to errors, because most causes (such as a full disk) do not name it. */
+const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promise<T> => {
+  try {
+    return await open()
+  } catch (cause) {
+    if (isFailure(cause)) throw cause
+    const found = cause instanceof Refusal && cause.cause instanceof Error ? cause.cause : cause
+    const why = messageOf(found)
+    if (found instanceof Error && 'code' in found && found.code === UNUSABLE)
+      fail('usage', `data directory ${directory} cannot be used: ${why}`)
+    if (damagedFile(found) !== undefined) damagedStart(`data directory ${directory} cannot be used: ${why}`)
+    throw why.includes(directory) ? cause : new Error(`data directory ${directory} cannot be used: ${why}`, { cause })
+  }
+}
 
 type Open = (config: Config, clock: Clock, listeners: StoreListeners, initial?: InitialState) => Promise<Stores>
 

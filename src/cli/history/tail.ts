@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { EXIT, fail } from '../../base/failure.ts'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
@@ -8,7 +9,7 @@ import { momentOf } from '../moment.ts'
 import { type CommandServices, clientOf, type TargetOptions, withTarget } from '../options.ts'
 import { abortOn } from '../signals.ts'
 import { escapeControl, printForeign, type Terminal } from '../terminal/terminal.ts'
-import { readCursor, writeCursor } from './cursor.ts'
+import { writeWhole } from '../whole-file.ts'
 import { actorText, EVENTS } from './event.ts'
 import { type FilterOptions, filtersOf, indexIn, withFilters } from './filters.ts'
 import { followed } from './follow.ts'
@@ -53,6 +54,21 @@ const newest = async ({ ask }: Client, filters: Query, lines: number): Promise<S
   } while (page.nextPageToken !== '' && found.length < lines)
   return { shown: found.slice(0, lines).reverse(), range: { afterIndex: last }, last }
 }
+
+/** Index of the last printed event; undefined if there is no file yet. */
+const readCursor = async (file: string): Promise<number | undefined> => {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ENOENT' ? undefined : fail('usage', `The file of --cursor cannot be read (${code}).`)
+  })
+  if (text === undefined) return undefined
+  return /^\d{1,15}$/.test(text.trim())
+    ? Number(text)
+    : fail('usage', 'The file of --cursor does not contain the index of an event.')
+}
+
+/** Replaces the file atomically, so that it always contains a whole index. */
+const writeCursor = (file: string, index: number): Promise<void> => writeWhole(file, `${index}\n`)
 
 const startOf = async (
   { cursor, from, lines = LINES }: TailOptions,
