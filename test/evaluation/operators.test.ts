@@ -80,7 +80,7 @@ await t.test('a list value is a JSON list of at most 100 items of the right type
       t.same(check(type, 'isoneof', value), valid('isoneof', value), `${type} ${value}`)
     }
     const other = type === 'number' ? '["1"]' : '[1]'
-    for (const value of ['a', '{}', '"a"', '1', '[', other, '[true]', '[[]]'])
+    for (const value of ['a', '{}', '"a"', '1', '[', other, '[true]', '[[]]', `[${JSON.stringify(item)},true]`])
       t.same(check(type, 'isnotoneof', value), wrong, `${type} ${value}`)
     const items = (count: number) => JSON.stringify(Array.from({ length: count }, () => item))
     t.same(check(type, 'isoneof', items(100)), valid('isoneof', items(100)))
@@ -104,6 +104,9 @@ await t.test('a date with time is stored in UTC with whole seconds, and a date u
   for (const value of [
     'soon',
     '2024-02-30',
+    '2024-13-01',
+    '2024-01-01t00:00:00Z',
+    '2024-01-01T24:00:00Z',
     '2024-05-01T00:00:00+0200',
     '9999-12-31T23:59:59-00:01',
     '0000-01-01T00:00:00+00:01',

@@ -71,7 +71,7 @@ await t.test('a batch evaluates several flags, also in the form of earlier versi
     const { json } = await request<Batch>('POST', '/evaluate/v1/batch', many(1000))
     t.equal(json.responses.length, 1000)
     const tooMany = 'invalid field requests: must contain at most 1000 elements'
-    await refused(t, ['POST', '/evaluate/v1/batch', many(1001)], 400, tooMany)
+    await refused(t, ['POST', '/evaluate/v1/batch', many(1001)], tooMany)
     const { headers } = await request('POST', '/evaluate/v1/batch', many(50), { 'accept-encoding': 'br, gzip;q=0.5' })
     t.equal(headers['content-encoding'], 'gzip')
     const small = await request('POST', '/evaluate/v1/batch', many(1), { 'accept-encoding': 'gzip' })
@@ -80,13 +80,7 @@ await t.test('a batch evaluates several flags, also in the form of earlier versi
 
   await t.test('a batch with an item that is not an object is refused, and "explain" is ignored', async (t) => {
     const wrong = 'request body is not valid: requests[1] must be an object'
-    await refused(
-      t,
-      ['POST', '/evaluate/v1/batch', { requests: [{ flagKey: 'on' }, 'x'] }],
-      400,
-      wrong,
-      'malformed_body',
-    )
+    await refused(t, ['POST', '/evaluate/v1/batch', { requests: [{ flagKey: 'on' }, 'x'] }], wrong, 'malformed_body')
     const { json } = await request<Batch>('POST', '/evaluate/v1/batch?explain', { requests: [{ flagKey: 'on' }] })
     t.notOk('trace' in (json.responses[0]?.booleanResponse ?? {}))
   })
@@ -155,18 +149,17 @@ await t.test('a batch evaluates several flags, also in the form of earlier versi
 
   await t.test('an evaluation in the earlier form requires a flag and an entity', async (t) => {
     const E = '/api/v1/evaluate'
-    await refused(t, ['POST', E, { entityId: 'e' }], 400, 'invalid field flagKey: must not be empty')
-    await refused(t, ['POST', E, { flagKey: 'colour' }], 400, 'invalid field entityId: must not be empty')
-    await refused(t, ['POST', E, { flagKey: 'nope', entityId: 'e' }], 404, 'flag "default/nope" not found', 'not_found')
+    await refused(t, ['POST', E, { entityId: 'e' }], 'invalid field flagKey: must not be empty')
+    await refused(t, ['POST', E, { flagKey: 'colour' }], 'invalid field entityId: must not be empty')
+    await refused(t, ['POST', E, { flagKey: 'nope', entityId: 'e' }], 'flag "default/nope" not found', 'not_found')
     await refused(
       t,
       ['POST', E, { flagKey: 'on', entityId: 'e' }],
-      400,
       'flag type BOOLEAN_FLAG_TYPE invalid',
       'wrong_flag_type',
     )
     const at = 'invalid field at: must be an RFC 3339 timestamp or a position'
-    await refused(t, ['POST', `${E}?at=x`, {}], 400, at, 'invalid_at')
+    await refused(t, ['POST', `${E}?at=x`, {}], at, 'invalid_at')
   })
 
   await t.test('a batch in the earlier form evaluates flags of one namespace', async (t) => {
@@ -186,15 +179,10 @@ await t.test('a batch evaluates several flags, also in the form of earlier versi
     for (const { requestDurationMillis, namespaceKey } of json.responses)
       t.same([requestDurationMillis, namespaceKey], [0, 'default'])
     const other = 'invalid field namespace_key: must be the same for all requests if specified'
-    await refused(t, ['POST', E, { requests: [{ flagKey: 'colour', namespaceKey: 'x' }] }], 400, other)
-    await refused(
-      t,
-      ['POST', `${N}/batch-evaluate`, { requests: [{ flagKey: 'colour', namespaceKey: 'x' }] }],
-      400,
-      other,
-    )
+    await refused(t, ['POST', E, { requests: [{ flagKey: 'colour', namespaceKey: 'x' }] }], other)
+    await refused(t, ['POST', `${N}/batch-evaluate`, { requests: [{ flagKey: 'colour', namespaceKey: 'x' }] }], other)
     const withMissing = { requests: [{ flagKey: 'nope' }, { flagKey: 'colour', ...german }] }
-    await refused(t, ['POST', E, withMissing], 404, 'flag "default/nope" not found', 'not_found')
+    await refused(t, ['POST', E, withMissing], 'flag "default/nope" not found', 'not_found')
     const { json: found } = await request<Batch>('POST', `${N}/batch-evaluate`, {
       ...withMissing,
       exclude_not_found: true,

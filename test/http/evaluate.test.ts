@@ -139,35 +139,17 @@ await t.test('a request evaluates a single flag', async (t) => {
 
   await t.test('an invalid evaluation request is refused', async (t) => {
     const large = `{"flagKey":"simple","context":{"a":[${Array(2501).fill('9007199254740993').join()}]}}`
-    await refused(t, ['POST', B, large], 400, 'invalid field body: must have at most 2500 integers beyond 2^53')
-    await refused(t, ['POST', B, {}], 404, 'flag "default/" not found', 'not_found')
-    await refused(
-      t,
-      ['POST', B, { flagKey: 'nope', namespaceKey: 'none' }],
-      404,
-      'flag "none/nope" not found',
-      'not_found',
-    )
-    await refused(t, ['POST', V, { flagKey: 'simple' }], 400, 'flag type BOOLEAN_FLAG_TYPE invalid', 'wrong_flag_type')
-    await refused(
-      t,
-      ['POST', B, { flagKey: 'checkout-v2' }],
-      400,
-      'flag type VARIANT_FLAG_TYPE invalid',
-      'wrong_flag_type',
-    )
+    await refused(t, ['POST', B, large], 'invalid field body: must have at most 2500 integers beyond 2^53')
+    await refused(t, ['POST', B, {}], 'flag "default/" not found', 'not_found')
+    await refused(t, ['POST', B, { flagKey: 'nope', namespaceKey: 'none' }], 'flag "none/nope" not found', 'not_found')
+    await refused(t, ['POST', V, { flagKey: 'simple' }], 'flag type BOOLEAN_FLAG_TYPE invalid', 'wrong_flag_type')
+    await refused(t, ['POST', B, { flagKey: 'checkout-v2' }], 'flag type VARIANT_FLAG_TYPE invalid', 'wrong_flag_type')
     const wrong = 'request body is not valid: context must be an object'
     for (const context of ['x', 1, []])
-      await refused(t, ['POST', B, { flagKey: 'simple', context }], 400, wrong, 'malformed_body')
-    await refused(
-      t,
-      ['POST', B, { flagKey: 1 }],
-      400,
-      'request body is not valid: flagKey must be text',
-      'malformed_body',
-    )
+      await refused(t, ['POST', B, { flagKey: 'simple', context }], wrong, 'malformed_body')
+    await refused(t, ['POST', B, { flagKey: 1 }], 'request body is not valid: flagKey must be text', 'malformed_body')
     const at = 'invalid field at: must be an RFC 3339 timestamp or a position'
-    await refused(t, ['POST', `${B}?at=yesterday`, { flagKey: 'simple' }], 400, at, 'invalid_at')
+    await refused(t, ['POST', `${B}?at=yesterday`, { flagKey: 'simple' }], at, 'invalid_at')
   })
 
   await t.test('explain adds the steps of the evaluation and changes nothing else', async (t) => {
@@ -271,15 +253,9 @@ await t.test('a request evaluates a single flag', async (t) => {
     t.match(await ask(`${B}?at=${String(on)}`, simple), { enabled: true })
     t.match(await ask(`${B}?at=${instant}`, simple), { enabled: true })
     t.match(await ask(`${B}?at=`, simple), { enabled: false }, 'an empty parameter is absent')
-    await refused(
-      t,
-      ['POST', `${B}?at=1970-01-01T00:00:00Z`, simple],
-      404,
-      'flag "default/simple" not found',
-      'not_found',
-    )
+    await refused(t, ['POST', `${B}?at=1970-01-01T00:00:00Z`, simple], 'flag "default/simple" not found', 'not_found')
     const late = 'invalid field at: must not be later than now'
-    await refused(t, ['POST', `${B}?at=2999-01-01T00:00:00Z`, simple], 400, late, 'invalid_at')
+    await refused(t, ['POST', `${B}?at=2999-01-01T00:00:00Z`, simple], late, 'invalid_at')
     const past = await ask(`${V}?explain&at=${instant}`, { flagKey: 'checkout-v2', entityId: 'alice' })
     t.match(past, { variantKey: 'middle', trace: [{ bucket: 167 }] })
   })
@@ -290,13 +266,13 @@ await t.test('a request evaluates a single flag', async (t) => {
       enabled: true,
     })
     const malformed = 'invalid header After-Position: must be a decimal number'
-    await refused(t, ['POST', B, { flagKey: 'simple' }, { 'After-Position': 'x' }], 400, malformed, 'invalid_header')
+    await refused(t, ['POST', B, { flagKey: 'simple' }, { 'After-Position': 'x' }], malformed, 'invalid_header')
     if (onCluster) return
     const last = { 'After-Position': '18446744073709551615' }
     const beyond = 'invalid header After-Position: must not be later than the newest position'
     const next = { 'After-Position': String(BigInt(String(headers['event-position'])) + 1n) }
     for (const after of [last, next])
-      await refused(t, ['POST', B, { flagKey: 'simple' }, after], 400, beyond, 'invalid_header')
+      await refused(t, ['POST', B, { flagKey: 'simple' }, after], beyond, 'invalid_header')
     for (const after of [last, { 'After-Position': 'x' }]) {
       for (const path of ['/livez', '/readyz', '/metrics', '/auth/v1/method', '/openapi.json']) {
         t.equal(

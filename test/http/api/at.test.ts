@@ -114,24 +114,18 @@ await t.test('GET requests with the parameter "at" return the state at a past mo
     const at = (answer: Answer) => `at=${positionOf(answer)}`
     t.match((await request('GET', `/api/v1/namespaces/twice/flags/f?${at(flag)}`)).json, { name: 'of the first' })
     for (const then of [gone, again]) {
-      await refused(
-        t,
-        ['GET', `/api/v1/namespaces/twice/flags/f?${at(then)}`],
-        404,
-        'flag "twice/f" not found',
-        'not_found',
-      )
+      await refused(t, ['GET', `/api/v1/namespaces/twice/flags/f?${at(then)}`], 'flag "twice/f" not found', 'not_found')
       t.same(await keys(`/api/v1/namespaces/twice/flags?${at(then)}`, 'flags'), [])
     }
-    await refused(t, ['GET', `/api/v1/namespaces/twice?${at(gone)}`], 404, 'namespace "twice" not found', 'not_found')
+    await refused(t, ['GET', `/api/v1/namespaces/twice?${at(gone)}`], 'namespace "twice" not found', 'not_found')
     t.match((await request('GET', `/api/v1/namespaces/twice?${at(again)}`)).json, { name: 'second' })
   })
 
   await t.test('before the first event a resource gets 404 and a list is empty', async (t) => {
     for (const at of ['0', '1970-01-01T00:00:00Z', '0000-01-01T00:00:00.000Z']) {
-      await refused(t, ['GET', `${N}?at=${at}`], 404, 'namespace "default" not found', 'not_found')
-      await refused(t, ['GET', `${N}/flags/f?at=${at}`], 404, 'flag "default/f" not found', 'not_found')
-      await refused(t, ['GET', `${N}/segments/s?at=${at}`], 404, 'segment "default/s" not found', 'not_found')
+      await refused(t, ['GET', `${N}?at=${at}`], 'namespace "default" not found', 'not_found')
+      await refused(t, ['GET', `${N}/flags/f?at=${at}`], 'flag "default/f" not found', 'not_found')
+      await refused(t, ['GET', `${N}/segments/s?at=${at}`], 'segment "default/s" not found', 'not_found')
       for (const [path, name] of [
         ['/api/v1/namespaces', 'namespaces'],
         [`${N}/flags`, 'flags'],
@@ -160,21 +154,15 @@ await t.test('GET requests with the parameter "at" return the state at a past mo
       '/auth/v1/tokens/x',
     ]) {
       const ask = (at: string) => ['GET', `${path}?at=${at}`] as const
-      await refused(t, ask(then(1)), 400, 'invalid field at: must not be later than now', 'invalid_at')
-      await refused(
-        t,
-        ask(String(head + 1n)),
-        400,
-        'invalid field at: must not be beyond the last position',
-        'invalid_at',
-      )
+      await refused(t, ask(then(1)), 'invalid field at: must not be later than now', 'invalid_at')
+      await refused(t, ask(String(head + 1n)), 'invalid field at: must not be beyond the last position', 'invalid_at')
       for (const at of ['x', '-1', '1.5', '2024-01-01', '18446744073709551616'])
-        await refused(t, ask(at), 400, 'invalid field at: must be an RFC 3339 timestamp or a position', 'invalid_at')
+        await refused(t, ask(at), 'invalid field at: must be an RFC 3339 timestamp or a position', 'invalid_at')
     }
     t.equal((await request('GET', `${N}?at=${head}`)).status, 200)
     t.equal((await request('GET', `${N}?at=${then(0)}`)).status, 200)
     t.equal((await request('GET', `${N}?at=`)).status, 200)
-    await refused(t, ['GET', `${N}?at=1&at=2`], 400, 'invalid field at: given twice')
+    await refused(t, ['GET', `${N}?at=1&at=2`], 'invalid field at: given twice')
   })
 
   await t.test('the page tokens of a past list keep its moment', async (t) => {
@@ -192,13 +180,7 @@ await t.test('GET requests with the parameter "at" return the state at a past mo
     )
     t.equal(rest.json.totalCount, 3)
     const token = first.json.nextPageToken
-    await refused(
-      t,
-      ['GET', `${path}?pageToken=${token}`],
-      400,
-      `pageToken is not valid: "${token}"`,
-      'invalid_page_token',
-    )
+    await refused(t, ['GET', `${path}?pageToken=${token}`], `pageToken is not valid: "${token}"`, 'invalid_page_token')
   })
 
   await t.test('past tokens are shown with their status at the moment', async (t) => {
@@ -238,7 +220,6 @@ await t.test('GET requests with the parameter "at" return the state at a past mo
       await refused(
         t,
         ['GET', `/auth/v1/tokens/${kept.id}?at=${at}`],
-        404,
         `authentication "${kept.id}": resource not found`,
         'not_found',
       )

@@ -32,7 +32,7 @@ await t.test('flags and their variants are created, read, changed and deleted', 
 
   await t.test('keys such as __proto__ and constructor are accepted', async (t) => {
     for (const key of ['__proto__', 'constructor', 'toString']) {
-      await refused(t, ['GET', `${N}/flags/${key}`], 404, `flag "default/${key}" not found`, 'not_found')
+      await refused(t, ['GET', `${N}/flags/${key}`], `flag "default/${key}" not found`, 'not_found')
       await create(t, '/api/v1/flags', { key, name: 'x', metadata: { ['__proto__']: { a: 1 } } })
       t.match((await request('GET', `${N}/flags/${key}`)).text, /"metadata":\{"__proto__":\{"a":1\}\}/)
     }
@@ -61,17 +61,12 @@ await t.test('flags and their variants are created, read, changed and deleted', 
 
   await t.test('invalid fields of a flag are refused with the documented messages', async (t) => {
     const post = (body: object) => ['POST', '/api/v1/flags', { key: 'rules', name: 'x', ...body }] as const
-    await refused(t, post({ key: 'a/b' }), 400, 'invalid field key: contains invalid characters')
-    await refused(t, post({ name: '' }), 400, 'invalid field name: must not be empty')
-    await refused(t, post({ type: 'OTHER' }), 400, 'invalid field type: unknown value "OTHER"')
-    await refused(t, post({ type: 2 }), 400, 'invalid field type: unknown value "2"')
-    await refused(
-      t,
-      post({ metadata: { a: 'x'.repeat(65_529) } }),
-      400,
-      'invalid field metadata: must be less than 64 KB',
-    )
-    await refused(t, post({ metadata: { a: { b: ['\0'] } } }), 400, 'invalid field metadata: must not contain NUL')
+    await refused(t, post({ key: 'a/b' }), 'invalid field key: contains invalid characters')
+    await refused(t, post({ name: '' }), 'invalid field name: must not be empty')
+    await refused(t, post({ type: 'OTHER' }), 'invalid field type: unknown value "OTHER"')
+    await refused(t, post({ type: 2 }), 'invalid field type: unknown value "2"')
+    await refused(t, post({ metadata: { a: 'x'.repeat(65_529) } }), 'invalid field metadata: must be less than 64 KB')
+    await refused(t, post({ metadata: { a: { b: ['\0'] } } }), 'invalid field metadata: must not contain NUL')
     for (const [metadata, field] of [
       ['{"a":9007199254740993}', 'metadata.a'],
       ['{"b":{"c":[1,-9007199254740992]}}', 'metadata.b.c[1]'],
@@ -79,32 +74,23 @@ await t.test('flags and their variants are created, read, changed and deleted', 
       await refused(
         t,
         ['POST', '/api/v1/flags', `{"key":"rules","name":"x","metadata":${metadata}}`],
-        400,
         `invalid field ${field}: must be an integer of at most 9007199254740991, or text`,
       )
     await refused(
       t,
       ['POST', '/api/v1/flags', '{"key":"rules","name":"x","metadata":{"a":1e400}}'],
-      400,
       'invalid field metadata: must not contain numbers out of range',
     )
     await refused(
       t,
       post({ enabled: 'true' }),
-      400,
       'request body is not valid: enabled must be true or false',
       'malformed_body',
     )
-    await refused(
-      t,
-      post({ metadata: [] }),
-      400,
-      'request body is not valid: metadata must be an object',
-      'malformed_body',
-    )
+    await refused(t, post({ metadata: [] }), 'request body is not valid: metadata must be an object', 'malformed_body')
     await create(t, '/api/v1/flags', { key: 'rules', name: 'x', metadata: { a: 'x'.repeat(65_528) } })
-    await refused(t, post({}), 400, 'flag "default/rules" is not unique', 'not_unique')
-    await refused(t, ['PUT', `${N}/flags/none`, { name: 'x' }], 404, 'flag "default/none" not found', 'not_found')
+    await refused(t, post({}), 'flag "default/rules" is not unique', 'not_unique')
+    await refused(t, ['PUT', `${N}/flags/none`, { name: 'x' }], 'flag "default/none" not found', 'not_found')
   })
 
   await t.test('variants of a flag are created, changed and deleted', async (t) => {
@@ -128,30 +114,22 @@ await t.test('flags and their variants are created, read, changed and deleted', 
     t.match((await request('GET', `${N}/flags/v`)).json, { variants: [made, second] })
 
     const post = (body: object) => ['POST', path, { key: 'x', ...body }] as const
-    await refused(t, post({ key: '' }), 400, 'invalid field key: must not be empty')
-    await refused(t, post({ key: 'a\tb' }), 400, 'invalid field key: must not contain control characters')
-    await refused(t, post({ key: 'k'.repeat(256) }), 400, 'invalid field key: must be at most 255 characters')
-    await refused(t, post({ name: 'k'.repeat(256) }), 400, 'invalid field name: must be at most 255 characters')
-    await refused(t, post({ attachment: '{' }), 400, 'invalid field attachment: must be a json string')
+    await refused(t, post({ key: '' }), 'invalid field key: must not be empty')
+    await refused(t, post({ key: 'a\tb' }), 'invalid field key: must not contain control characters')
+    await refused(t, post({ key: 'k'.repeat(256) }), 'invalid field key: must be at most 255 characters')
+    await refused(t, post({ name: 'k'.repeat(256) }), 'invalid field name: must be at most 255 characters')
+    await refused(t, post({ attachment: '{' }), 'invalid field attachment: must be a json string')
     await refused(
       t,
       post({ attachment: JSON.stringify('x'.repeat(1_024_000)) }),
-      400,
       'invalid field attachment: must be less than 1000 KB',
     )
-    await refused(t, post({ key: 'two' }), 400, 'variant "two" is not unique for flag "default/v"', 'not_unique')
-    await refused(
-      t,
-      ['POST', `${N}/flags/none/variants`, { key: 'x' }],
-      404,
-      'flag "default/none" not found',
-      'not_found',
-    )
-    await refused(t, ['PUT', `${path}/nope`, { key: 'x' }], 404, 'variant "nope" not found', 'not_found')
+    await refused(t, post({ key: 'two' }), 'variant "two" is not unique for flag "default/v"', 'not_unique')
+    await refused(t, ['POST', `${N}/flags/none/variants`, { key: 'x' }], 'flag "default/none" not found', 'not_found')
+    await refused(t, ['PUT', `${path}/nope`, { key: 'x' }], 'variant "nope" not found', 'not_found')
     await refused(
       t,
       ['PUT', `${path}/${made.id}`, { key: 'two' }],
-      400,
       'variant "two" is not unique for flag "default/v"',
       'not_unique',
     )
@@ -167,7 +145,6 @@ await t.test('flags and their variants are created, read, changed and deleted', 
     await refused(
       t,
       ['PUT', `${N}/flags/v`, { ...chosen, defaultVariantId: 'no' }],
-      400,
       'variant "no" not found for flag "default/v"',
     )
     t.same((await request('DELETE', `${path}/${second.id}`)).json, {})
@@ -188,7 +165,7 @@ await t.test('flags and their variants are created, read, changed and deleted', 
     t.equal(made.attachment.length, 1_024_000)
     for (let n = 2; n <= 7; n++) await create(t, '/api/v1/flags/large/variants', { key: String(n), attachment })
     const message = 'flag "default/large" must not be larger than 7 MiB with all its parts'
-    await refused(t, ['POST', `${N}/flags/large/variants`, { key: '8', attachment }], 400, message)
+    await refused(t, ['POST', `${N}/flags/large/variants`, { key: '8', attachment }], message)
     await create(t, '/api/v1/flags/large/variants', { key: '8' })
     const { text } = await request('GET', `${N}/flags/large`)
     t.ok(text.length > 7 * 1_024_000)
@@ -212,6 +189,6 @@ await t.test('flags and their variants are created, read, changed and deleted', 
       }
     }
     t.equal((await request('DELETE', `${N}/flags/v`)).status, 200)
-    await refused(t, ['GET', `${N}/flags/v`], 404, 'flag "default/v" not found', 'not_found')
+    await refused(t, ['GET', `${N}/flags/v`], 'flag "default/v" not found', 'not_found')
   })
 })

@@ -57,46 +57,27 @@ await t.test('all routes share the headers for revisions, positions and idempote
   await t.test('If-Match gets 412 for another revision, and succeeds for the present one and for *', async (t) => {
     const path = `${N}/flags/f`
     const moved = (have: number, given: string) => `revision moved: have "${have}", given "${given}"`
-    await refused(t, ['PUT', path, { name: 'G' }, { 'if-match': '"3"' }], 412, moved(4, '3'), 'revision_moved')
+    await refused(t, ['PUT', path, { name: 'G' }, { 'if-match': '"3"' }], moved(4, '3'), 'revision_moved')
     t.equal((await request('PUT', path, { name: 'G' }, { 'if-match': '"3"' })).headers.etag, '"4"')
     t.match(await request('PUT', path, { name: 'G' }, { 'if-match': '"9", "4"' }), {
       status: 200,
       headers: { etag: '"5"' },
     })
     t.match(await request('PUT', path, { name: 'H' }, { 'if-match': '*' }), { status: 200, headers: { etag: '"6"' } })
-    await refused(
-      t,
-      ['POST', `${path}/variants`, { key: 'w' }, { 'if-match': '"1"' }],
-      412,
-      moved(6, '1'),
-      'revision_moved',
-    )
+    await refused(t, ['POST', `${path}/variants`, { key: 'w' }, { 'if-match': '"1"' }], moved(6, '1'), 'revision_moved')
     t.match(await request('POST', `${path}/variants`, { key: 'w' }, { 'if-match': '6' }), {
       status: 200,
       headers: { etag: '"7"' },
     })
-    await refused(
-      t,
-      ['POST', `${path}/variants`, { key: 'w' }, { 'if-match': '"6"' }],
-      412,
-      moved(7, '6'),
-      'revision_moved',
-    )
-    await refused(t, ['DELETE', path, undefined, { 'if-match': '"6"' }], 412, moved(7, '6'), 'revision_moved')
-    await refused(t, ['PUT', N, { name: 'x' }, { 'if-match': '"7"' }], 412, moved(1, '7'), 'revision_moved')
-    await refused(
-      t,
-      ['DELETE', `${N}/segments/s`, undefined, { 'if-match': '"1"' }],
-      412,
-      moved(2, '1'),
-      'revision_moved',
-    )
-    await refused(t, ['PUT', path, { name: '' }, { 'if-match': '"1"' }], 400, 'invalid field name: must not be empty')
+    await refused(t, ['POST', `${path}/variants`, { key: 'w' }, { 'if-match': '"6"' }], moved(7, '6'), 'revision_moved')
+    await refused(t, ['DELETE', path, undefined, { 'if-match': '"6"' }], moved(7, '6'), 'revision_moved')
+    await refused(t, ['PUT', N, { name: 'x' }, { 'if-match': '"7"' }], moved(1, '7'), 'revision_moved')
+    await refused(t, ['DELETE', `${N}/segments/s`, undefined, { 'if-match': '"1"' }], moved(2, '1'), 'revision_moved')
+    await refused(t, ['PUT', path, { name: '' }, { 'if-match': '"1"' }], 'invalid field name: must not be empty')
     for (const malformed of ['"1', 'W/"', 'W/'])
       await refused(
         t,
         ['PUT', path, { name: '' }, { 'if-match': malformed }],
-        400,
         'invalid header If-Match: must be "*" or a list of entity tags',
         'invalid_header',
       )
@@ -115,14 +96,12 @@ await t.test('all routes share the headers for revisions, positions and idempote
         await refused(
           t,
           ['POST', path, { key: 'new', name: 'x' }, header],
-          412,
           `revision moved: have "0", given "${tag}"`,
           'revision_moved',
         )
         await refused(
           t,
           ['POST', path, { key, name: 'x' }, header],
-          412,
           `revision moved: have "${have}", given "${tag}"`,
           'revision_moved',
         )
@@ -131,31 +110,22 @@ await t.test('all routes share the headers for revisions, positions and idempote
       await refused(
         t,
         ['POST', '/api/v1/namespaces/none/flags', { key: 'f', name: 'x' }, header],
-        404,
         'namespace "none" not found',
         'not_found',
       )
-      await refused(
-        t,
-        ['PUT', `${N}/flags/none`, { name: 'x' }, header],
-        404,
-        'flag "default/none" not found',
-        'not_found',
-      )
+      await refused(t, ['PUT', `${N}/flags/none`, { name: 'x' }, header], 'flag "default/none" not found', 'not_found')
       await refused(
         t,
         ['DELETE', '/api/v1/namespaces/none', undefined, header],
-        404,
         'namespace "none" not found',
         'not_found',
       )
-      await refused(t, ['DELETE', `${N}/flags/none`, undefined, header], 412, none, 'revision_moved')
-      await refused(t, ['DELETE', `${N}/segments/none`, undefined, header], 412, none, 'revision_moved')
-      await refused(t, ['DELETE', `${N}/flags/none/rules/x`, undefined, header], 412, none, 'revision_moved')
+      await refused(t, ['DELETE', `${N}/flags/none`, undefined, header], none, 'revision_moved')
+      await refused(t, ['DELETE', `${N}/segments/none`, undefined, header], none, 'revision_moved')
+      await refused(t, ['DELETE', `${N}/flags/none/rules/x`, undefined, header], none, 'revision_moved')
       await refused(
         t,
         ['DELETE', `${N}/flags/f/rules/x`, undefined, header],
-        412,
         `revision moved: have "7", given "${tag}"`,
         'revision_moved',
       )
@@ -174,7 +144,6 @@ await t.test('all routes share the headers for revisions, positions and idempote
     await refused(
       t,
       ['GET', `${N}/flags/f`, undefined, { 'after-position': 'x' }],
-      400,
       'invalid header After-Position: must be a decimal number',
       'invalid_header',
     )
@@ -215,7 +184,6 @@ await t.test('all routes share the headers for revisions, positions and idempote
       await refused(
         t,
         ['POST', path, { ...body, description: 'other' }, key],
-        409,
         'idempotency key was used with another request',
         'idempotency_mismatch',
       )
@@ -224,12 +192,11 @@ await t.test('all routes share the headers for revisions, positions and idempote
     t.equal(flag.json.variants.length, 1)
     t.equal(flag.headers.etag, '"4"')
     const bad = { 'idempotency-key': 'k' }
-    await refused(t, ['POST', `${N}/flags`, { key: '', name: 'x' }, bad], 400, 'invalid field key: must not be empty')
+    await refused(t, ['POST', `${N}/flags`, { key: '', name: 'x' }, bad], 'invalid field key: must not be empty')
     await create(t, `${N}/flags`, { key: 'retried', name: 'x' }, bad)
     await refused(
       t,
       ['POST', `${N}/flags`, {}, { 'idempotency-key': 'a b' }],
-      400,
       'invalid header Idempotency-Key: must be 1 to 255 printable ASCII characters',
       'invalid_header',
     )
@@ -254,7 +221,6 @@ await t.test('a read-only instance refuses every write under /api/v1', async (t)
     await refused(
       t,
       [method, path, method === 'DELETE' ? undefined : {}],
-      400,
       'modification is not allowed in read-only mode',
       'read_only',
     )

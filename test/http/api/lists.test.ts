@@ -65,8 +65,8 @@ await t.test('lists of resources are returned in pages', async (t) => {
         ['x', 'must be an integer'],
         ['3000000000', 'must be an integer'],
       ])
-        await refused(t, ['GET', `${N}/flags?${query}=${value}`], 400, `invalid field ${query}: ${wrong}`)
-    await refused(t, ['GET', `${N}/flags?limit=1&limit=1`], 400, 'invalid field limit: given twice')
+        await refused(t, ['GET', `${N}/flags?${query}=${value}`], `invalid field ${query}: ${wrong}`)
+    await refused(t, ['GET', `${N}/flags?limit=1&limit=1`], 'invalid field limit: given twice')
   })
 
   await t.test('a page token is valid only for its own list', async (t) => {
@@ -86,7 +86,6 @@ await t.test('lists of resources are returned in pages', async (t) => {
       await refused(
         t,
         ['GET', `${path}?pageToken=${given}`],
-        400,
         `pageToken is not valid: "${given}"`,
         'invalid_page_token',
       )
@@ -94,7 +93,6 @@ await t.test('lists of resources are returned in pages', async (t) => {
     await refused(
       t,
       ['GET', `${N}/flags?pageToken=${token}&at=${at}`],
-      400,
       `pageToken is not valid: "${token}"`,
       'invalid_page_token',
     )

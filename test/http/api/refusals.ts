@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { type Reason, refusals } from '../../../src/base/errors.ts'
 import type { Headers, Started } from '../../start.ts'
 
 type Body = {
@@ -15,17 +16,16 @@ type Body = {
 }
 
 /**
- * Sends a request and checks status, message and reason of its refusal; a message of a field must have a field
- * violation.
+ * Sends a request and checks message and reason of its refusal, and the status of the reason; a message of a field must
+ * have a field violation.
  */
 export const refuses =
   ({ request }: Pick<Started, 'request'>) =>
   async (
     t: Test,
     [method, path, body, headers]: readonly [method: string, path: string, body?: unknown, headers?: Headers],
-    status: number,
     message: string,
-    reason = 'invalid_argument',
+    reason: Reason = 'invalid_argument',
   ): Promise<void> => {
     const answer = await request<Body>(method, path, body, headers)
     const { value } = answer.json.details?.[0] ?? {}
@@ -37,7 +37,12 @@ export const refuses =
         reason: value?.reason,
         violations: value?.fieldViolations ?? [],
       },
-      { status, message, reason, violations: field === undefined ? [] : [{ field, description }] },
+      {
+        status: refusals[reason].status,
+        message,
+        reason,
+        violations: field === undefined ? [] : [{ field, description }],
+      },
       `${method} ${path.slice(0, 120)} is refused: ${message.slice(0, 120)}`,
     )
   }

@@ -64,9 +64,9 @@ await t.test('rules and distributions are created, read, changed and deleted', a
       [b.id, 7],
       [c.id, 8],
     ])
-    await refused(t, ['POST', rules, { segmentKey: 's1', rank: 7 }], 400, 'rank number: 7 already exists', 'rank_taken')
-    await refused(t, ['POST', rules, { segmentKey: 's1', rank: -1 }], 400, 'invalid field rank: must be greater than 0')
-    await refused(t, ['POST', rules, { segmentKey: 's1', rank: 1.5 }], 400, 'invalid field rank: must be an integer')
+    await refused(t, ['POST', rules, { segmentKey: 's1', rank: 7 }], 'rank number: 7 already exists', 'rank_taken')
+    await refused(t, ['POST', rules, { segmentKey: 's1', rank: -1 }], 'invalid field rank: must be greater than 0')
+    await refused(t, ['POST', rules, { segmentKey: 's1', rank: 1.5 }], 'invalid field rank: must be an integer')
     t.same((await request('DELETE', `${rules}/${a.id}`)).json, {})
     t.same(await ranks(rules), [
       [d.id, 1],
@@ -82,25 +82,21 @@ await t.test('rules and distributions are created, read, changed and deleted', a
     await refused(
       t,
       ['PUT', `${rules}/order`, { ruleIds: [c.id] }],
-      400,
       'invalid field ruleIds: must contain atleast 2 elements',
     )
     await refused(
       t,
       ['PUT', `${rules}/order`, { ruleIds: [c.id, c.id] }],
-      400,
       'invalid field ruleIds: must not contain duplicates',
     )
     await refused(
       t,
       ['PUT', `${rules}/order`, { ruleIds: [c.id, 'x'] }],
-      400,
       'invalid field ruleIds: contains unknown id "x"',
     )
     await refused(
       t,
       ['PUT', `${N}/flags/none/rules/order`, { ruleIds: ['x', 'y'] }],
-      404,
       'flag "default/none" not found',
       'not_found',
     )
@@ -121,23 +117,20 @@ await t.test('rules and distributions are created, read, changed and deleted', a
       ['POST', rules],
       ['PUT', path],
     ] as const) {
-      await refused(t, [method, url, {}], 400, 'invalid field segmentKey or segmentKeys: must not be empty')
+      await refused(t, [method, url, {}], 'invalid field segmentKey or segmentKeys: must not be empty')
       await refused(
         t,
         [method, url, { segmentKey: '', segmentKeys: [] }],
-        400,
         'invalid field segmentKey or segmentKeys: must not be empty',
       )
       await refused(
         t,
         [method, url, { segmentKey: 's1', segmentKeys: ['s2'] }],
-        400,
         'invalid field segmentKey or segmentKeys: only one can be present',
       )
       await refused(
         t,
         [method, url, { segmentKeys: ['s1', 'm1', 'm2'] }],
-        404,
         'flag "default/wrong" or segment "default/m1" not found',
         'not_found',
       )
@@ -145,17 +138,15 @@ await t.test('rules and distributions are created, read, changed and deleted', a
     await refused(
       t,
       ['POST', `${N}/flags/none/rules`, { segmentKey: 's1' }],
-      404,
       'flag "default/none" or segment "default/s1" not found',
       'not_found',
     )
-    await refused(t, ['PUT', `${rules}/nope`, { segmentKey: 's1' }], 404, 'rule "default/nope" not found', 'not_found')
-    await refused(t, ['GET', `${rules}/nope`], 404, 'rule "default/nope" not found', 'not_found')
-    await refused(t, ['GET', `${other}/${mine.id}`], 404, `rule "default/${mine.id}" not found`, 'not_found')
+    await refused(t, ['PUT', `${rules}/nope`, { segmentKey: 's1' }], 'rule "default/nope" not found', 'not_found')
+    await refused(t, ['GET', `${rules}/nope`], 'rule "default/nope" not found', 'not_found')
+    await refused(t, ['GET', `${other}/${mine.id}`], `rule "default/${mine.id}" not found`, 'not_found')
     await refused(
       t,
       ['PUT', `${other}/${mine.id}`, { segmentKey: 's1' }],
-      404,
       `rule "default/${mine.id}" not found`,
       'not_found',
     )
@@ -193,52 +184,43 @@ await t.test('rules and distributions are created, read, changed and deleted', a
     })
 
     const tooMuch = 'invalid field rollout: distributions of a rule must not exceed 100 in total'
-    await refused(t, ['POST', path, { variantId: one.id, rollout: 0.1 }], 400, tooMuch)
-    await refused(t, ['PUT', `${path}/${third.id}`, { variantId: two.id, rollout: 34 }], 400, tooMuch)
+    await refused(t, ['POST', path, { variantId: one.id, rollout: 0.1 }], tooMuch)
+    await refused(t, ['PUT', `${path}/${third.id}`, { variantId: two.id, rollout: 34 }], tooMuch)
     await refused(
       t,
       ['POST', path, { variantId: one.id, rollout: -1 }],
-      400,
       "invalid field rollout: must be greater than or equal to '0'",
     )
     await refused(
       t,
       ['POST', path, { variantId: one.id, rollout: 100.1 }],
-      400,
       "invalid field rollout: must be less than or equal to '100'",
     )
-    await refused(
-      t,
-      ['POST', path, { variantId: one.id, rollout: 'NaN' }],
-      400,
-      'invalid field rollout: must be a number',
-    )
-    await refused(t, ['POST', path, { rollout: 1 }], 400, 'invalid field variantId: must not be empty')
+    await refused(t, ['POST', path, { variantId: one.id, rollout: 'NaN' }], 'invalid field rollout: must be a number')
+    await refused(t, ['POST', path, { rollout: 1 }], 'invalid field variantId: must not be empty')
     const missing = (variant: string, rule: string, flag: string) =>
       `variant "${variant}", rule "${rule}", flag "${flag}" in namespace "default" not found`
-    await refused(t, ['POST', path, { variantId: 'v', rollout: 0 }], 404, missing('v', rule.id, 'shares'), 'not_found')
+    await refused(t, ['POST', path, { variantId: 'v', rollout: 0 }], missing('v', rule.id, 'shares'), 'not_found')
     await refused(
       t,
       ['POST', `${rules}/r/distributions`, { variantId: one.id }],
-      404,
       missing(one.id, 'r', 'shares'),
       'not_found',
     )
     await refused(
       t,
       ['POST', `${N}/flags/none/rules/r/distributions`, { variantId: 'v' }],
-      404,
       missing('v', 'r', 'none'),
       'not_found',
     )
-    await refused(t, ['PUT', `${path}/none`, { variantId: one.id }], 404, 'distribution "none" not found', 'not_found')
+    await refused(t, ['PUT', `${path}/none`, { variantId: one.id }], 'distribution "none" not found', 'not_found')
 
     t.match((await request('PUT', `${path}/${third.id}`, { variantId: one.id, rollout: 0.1 })).json, {
       id: third.id,
       variantId: one.id,
       rollout: 0.1,
     })
-    await refused(t, ['DELETE', `${path}/${third.id}`], 400, 'invalid field variantId: must not be empty')
+    await refused(t, ['DELETE', `${path}/${third.id}`], 'invalid field variantId: must not be empty')
     const count = async () =>
       (await request<{ distributions: Part[] }>('GET', `${rules}/${rule.id}`)).json.distributions.length
     t.same((await request('DELETE', `${path}/${third.id}?variantId=${two.id}`)).json, {})
@@ -253,7 +235,7 @@ await t.test('rules and distributions are created, read, changed and deleted', a
     const rules = await flag('uses')
     await create(t, '/api/v1/segments', { key: 'used', name: 'x' })
     const rule = await create(t, rules, { segmentKeys: ['used', 's1'] })
-    await refused(t, ['DELETE', `${N}/segments/used`], 400, 'segment "default/used" is in use', 'in_use')
+    await refused(t, ['DELETE', `${N}/segments/used`], 'segment "default/used" is in use', 'in_use')
     await request('PUT', `${rules}/${rule.id}`, { segmentKey: 's1' })
     t.equal((await request('DELETE', `${N}/segments/used`)).status, 200)
     await create(t, '/api/v1/segments', { key: 'used', name: 'x' })

@@ -133,7 +133,6 @@ await t.test('lists can be searched and sorted', async (t) => {
       await refused(
         t,
         ['GET', `${N}/flags?${query}pageToken=${token}`],
-        400,
         `pageToken is not valid: "${token}"`,
         'invalid_page_token',
       )
@@ -152,10 +151,9 @@ await t.test('lists can be searched and sorted', async (t) => {
       await refused(
         t,
         ['GET', `${path}?${field}=${encodeURIComponent(value)}`],
-        400,
         `invalid field ${field}: unknown value "${value}"`,
       )
-    await refused(t, ['GET', `${N}/flags?enabled=yes`], 400, 'invalid field enabled: must be true or false')
+    await refused(t, ['GET', `${N}/flags?enabled=yes`], 'invalid field enabled: must be true or false')
   })
 
   await t.test('include=targeting adds targeting and the time and author of the last change', async (t) => {
