@@ -80,7 +80,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   jobs: ['lru-cache'],
   projections: ['lru-cache'],
   ledger: ['lru-cache'],
-  auth: ['openid-client', '@kubernetes/client-node', 'jose', 'lru-cache'],
+  auth: ['openid-client', '@kubernetes/client-node', 'jose', 'lru-cache', 'undici'],
   http: ['fastify', '@fastify/cookie', '@fastify/cors', 'typebox', 'semver', 'lru-cache'],
   adapters: [
     '@photostructure/sqlite',

@@ -62,16 +62,16 @@ const errorTypeOf = (error: unknown): string => {
 }
 
 /** Ends a span after an error. A refusal of the caller is no failure of the service. */
-export const endAfter = (tracer: Tracer, span: Span, error: unknown): void => {
+const endAfter = (tracer: Tracer, span: Span, error: unknown): void => {
   const isOfCaller = error instanceof Refusal && error.status < 500
   if (isOfCaller) tracer.set(span, { 'rollcall.refusal': error.reason })
   tracer.end(span, isOfCaller ? undefined : errorTypeOf(error))
 }
 
 /** Runs work in a span, which ends with the promise of the work. */
-export const inSpan = async <T>(tracer: Tracer, span: Span, work: () => Promise<T>): Promise<T> => {
+export const inSpan = async <T>(tracer: Tracer, span: Span, work: (span: Span) => Promise<T>): Promise<T> => {
   try {
-    const result = await tracer.within(span, work)
+    const result = await tracer.within(span, () => work(span))
     tracer.end(span)
     return result
   } catch (error) {
@@ -86,7 +86,7 @@ export const inChild = <T>(
   name: string,
   kind: 'client' | 'internal',
   attributes: Attributes,
-  work: () => Promise<T>,
+  work: (span?: Span) => Promise<T>,
 ): Promise<T> => {
   const parent = tracer.current()
   if (parent === undefined || !tracer.recording(parent)) return work()

@@ -257,7 +257,7 @@ await t.test('a server behind a proxy that does not answer delays a call at most
   const authority = await privateAuthority(t)
   const url = await listen(t, (_, response) => silence(response), await authority.certificateOf(ID))
   const { clock, get } = asking({ caPath: authority.caPath, ...through(proxy.url) })
-  const failed = t.rejects(get(url), { name: 'AbortError' })
+  const failed = t.rejects(get(url), { name: 'TimeoutError' })
   await eventually(() => proxy.tunnels.size > 0, 'the connection')
   await clock.advance(5_000)
   await failed

@@ -1,6 +1,6 @@
 import { trustIn } from '../../auth/outgoing/authority.ts'
 import { isLoopback } from '../../auth/outgoing/hosts.ts'
-import { outgoing } from '../../auth/outgoing/outgoing.ts'
+import type { outgoing } from '../../auth/outgoing/outgoing.ts'
 import { codesOf, ownFaultOf, safeCause } from '../../auth/safe-cause.ts'
 import type { Config } from '../../config/load.ts'
 import { parseVkey, verifierKey } from '../../ledger/note/vkey.ts'
@@ -25,7 +25,7 @@ const causeOf = (error: unknown): Error => {
 }
 
 const senderOf = (config: Config, { clock }: Pick<Core, 'clock'>): SendToWitness => {
-  const send = outgoing({
+  const settings = {
     ...reachOf(config, {}),
     mayBeHttp: isLoopback,
     clock,
@@ -33,8 +33,10 @@ const senderOf = (config: Config, { clock }: Pick<Core, 'clock'>): SendToWitness
     limit: TIMEOUT_MS,
     most: ANSWER_BYTES,
     trust: trustIn(undefined),
-  })
+  }
+  let send: ReturnType<typeof outgoing> | undefined
   return async ({ method, url, body }, signal) => {
+    send ??= (await import('../../auth/outgoing/outgoing.ts')).outgoing(settings)
     const headers: Readonly<Record<string, string>> =
       body === undefined ? {} : { 'content-type': 'text/plain; charset=utf-8' }
     try {

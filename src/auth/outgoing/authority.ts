@@ -2,6 +2,12 @@ import tls, { type SecureContext } from 'node:tls'
 import { bytesOf, whyUnread } from '../../base/regular-file.ts'
 import { ownError } from '../safe-cause.ts'
 
+/**
+ * `Accept` header for a JSON Web Key Set: its own type (RFC 7517 §8.5), or plain JSON. A Kubernetes API server answers
+ * 406 to a request that accepts plain JSON only.
+ */
+export const KEY_SET = 'application/jwk-set+json, application/json;q=0.9'
+
 /** Reads a file, trimmed. Errors contain the description and the path of the file. */
 export const ownFile = async (what: string, path: string): Promise<string> => {
   let content: string

@@ -25,10 +25,7 @@ const holds = ({ address, bits, family }: Range): ((host: string) => boolean) =>
 }
 
 /** Host of a URL, without the brackets of an IPv6 address and the trailing dot of a name. */
-export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
-
-/** TLS server name (SNI) for a URL; empty for an address, because otherwise Node.js takes the `Host` header. */
-export const serverNameOf = (url: URL): string => (isIP(hostOf(url)) === 0 ? hostOf(url) : '')
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 
 const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', '127.0.0.0/8', '::1'].map(
   (text) => rangeOf(text)!,

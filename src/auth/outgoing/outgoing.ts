@@ -1,24 +1,16 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
-import {
-  type AgentOptions,
-  Agent as HttpsAgent,
-  type RequestOptions as HttpsRequestOptions,
-  request as httpsRequest,
-} from 'node:https'
+import type { Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
+import { Agent, buildConnector, Client, type Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
-import type { Tracer } from '../../base/tracing.ts'
+import { inChild, type Tracer } from '../../base/tracing.ts'
 import { ownError } from '../safe-cause.ts'
 import type { Trust } from './authority.ts'
-import { serverNameOf } from './hosts.ts'
 import { proxyAuthorization } from './proxies.ts'
-import { tracedRequests } from './traced-requests.ts'
-import { tunnelled } from './tunnel.ts'
 
 /** Maximum size of an answer in bytes, unless the settings have another one. */
 const MOST = 1_048_576
-/** Options of an agent that reuses connections. At most 10 calls to a cluster run at once. */
-const KEPT = { keepAlive: true, maxFreeSockets: 10 } as const
+/** Time in ms after which an idle connection is closed. The clock of a call has every other limit. */
+const IDLE_MS = 60_000
 
 /** Network settings of outgoing calls. */
 export type Reach = {
@@ -56,133 +48,171 @@ type OutgoingRequest = {
   readonly repeatable: boolean
 }
 
-type Answered = {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Buffer
-}
-
 /** Errors of 2xx answers that exceed the size limit. */
 const large = new WeakSet<object>()
-
-const tooLarge = ({ statusCode = 0 }: IncomingMessage, most: number): Error => {
-  const error = ownError('answer', `answer larger than ${most === MOST ? '1 MiB' : `${most / 1024} KiB`}`)
-  if (statusCode >= 200 && statusCode < 300) large.add(error)
-  return error
-}
-
 /** Returns true if the call failed because a 2xx answer exceeds the size limit. */
 export const isGoodButLarge = (error: unknown): boolean => error instanceof Error && large.has(error)
 
-type Send = (options: RequestOptions, body: string | undefined, state: { reused: boolean }) => Promise<Answered>
+/** Errors of connections on which the server had answered before. */
+const ofUsed = new WeakSet<object>()
+const CLOSED: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+
+/** Codes that Node.js gives the same errors, by the code or name in the library. */
+const CODES: Readonly<Record<string, string>> = {
+  UND_ERR_SOCKET: 'ECONNRESET',
+  HTTPParserError: 'HPE_INVALID_RESPONSE',
+}
+const withSystemCode = (error: unknown): unknown => {
+  const { name, code = name } = error as NodeJS.ErrnoException
+  return CODES[code] ? Object.assign(new Error('call failed'), { code: CODES[code] }) : error
+}
+
+/** Opens a connection; it fails if the signal aborts first. */
+type Open = (options: buildConnector.Options, done: buildConnector.Callback, over: AbortSignal) => void
+
+const opening = (secureContext: SecureContext | undefined): Open => {
+  // The connector returns the socket, which its type omits.
+  const open = buildConnector({ timeout: 0, ...(secureContext && { secureContext }) }) as unknown as (
+    ...given: Parameters<buildConnector.connector>
+  ) => Socket
+  // The name in the `Host` header is not the server name if the next hop is a proxy.
+  return (options, done, over) => {
+    const stop = () => socket.destroy(over.reason)
+    const socket = open({ ...options, servername: '' }, (...outcome) => {
+      over.removeEventListener('abort', stop)
+      done(...outcome)
+    })
+    over.addEventListener('abort', stop)
+    socket.once('error', (error) => socket.bytesRead > 0 && ofUsed.add(error))
+  }
+}
+
+type Tunnel = { readonly proxy: URL; readonly open: Open; readonly userAgent: string }
+
+/** Opens a connection to `host:port` through a proxy (CONNECT, RFC 9110 §9.3.6). Error messages name the proxy. */
+const tunnelTo = async (place: string, { proxy, open, userAgent }: Tunnel, signal: AbortSignal): Promise<Socket> => {
+  const client = new Client(proxy.origin, { connect: (options, done) => open(options, done, signal) })
+  const headers = { host: place, 'user-agent': userAgent, ...proxyAuthorization(proxy) }
+  const { statusCode, socket } = await client.connect({ path: place, headers, signal }).catch((error: unknown) => {
+    const { name, code = name } = withSystemCode(error) as NodeJS.ErrnoException
+    const why = name === 'TimeoutError' ? 'does not answer' : `cannot be reached (${code})`
+    throw ownError('proxy', `the proxy ${proxy.host} ${why}`)
+  })
+  if (statusCode >= 200 && statusCode < 300) return socket as Socket
+  socket.destroy()
+  throw ownError('proxy', `the proxy ${proxy.host} answered with status ${statusCode}`)
+}
+
+/** Reads an answer of at most `most` bytes. */
+const read = async ({ statusCode, headers, body }: Dispatcher.ResponseData, most: number) => {
+  try {
+    const received = Object.entries(headers).map(([name, value]) => [name, String(value)] as const)
+    return { status: statusCode, headers: Object.fromEntries(received), body: Buffer.from(await body.arrayBuffer()) }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'UND_ERR_RES_EXCEEDED_MAX_SIZE') throw error
+    const exceeded = ownError('answer', `answer larger than ${most === MOST ? '1 MiB' : `${most / 1024} KiB`}`)
+    if (statusCode >= 200 && statusCode < 300) large.add(exceeded)
+    throw exceeded
+  }
+}
+
+/** Sends requests in child spans that continue the current trace; attributes by the conventions of HTTP clients. */
+const traced =
+  <A extends { readonly status: number }>(tracer: Tracer, send: (request: OutgoingRequest) => Promise<A>) =>
+  async (request: OutgoingRequest): Promise<A> => {
+    const { protocol, hostname, port } = new URL(request.url)
+    const attributes = {
+      'http.request.method': request.method,
+      'server.address': hostname,
+      'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+    }
+    return inChild(tracer, request.method, 'client', attributes, async (span) => {
+      const answer = await send({ ...request, headers: { ...request.headers, ...tracer.headers() } })
+      if (span) {
+        tracer.set(span, { 'http.response.status_code': answer.status })
+        if (answer.status >= 400) tracer.end(span, String(answer.status))
+      }
+      return answer
+    })
+  }
 
 /**
  * HTTP client for outgoing calls. The client follows no redirect, reads at most `most` bytes of an answer, and uses
  * plain http only where `mayBeHttp` allows it.
  */
 export const outgoing = ({ clock, userAgent, limit, most = MOST, trust, proxyOf, mayBeHttp, tracer }: Settings) => {
-  const agentOf = agents()
+  /** Dispatchers of kept connections, by TLS context and proxy. */
+  const kept = new WeakMap<object, Map<string, Agent>>()
+  const contextOf = async (to: URL) => (to.protocol === 'https:' ? trust(to) : undefined)
 
-  /** Resolves the next hop of a request (target or proxy), its options and its agent. */
-  const wayTo = async (url: URL) => {
-    const proxy = proxyOf(url)
-    const secure = url.protocol === 'https:'
-    const next = proxy === undefined || secure ? url : proxy
-    const context = next.protocol === 'https:' ? await trust(next) : undefined
-    const through =
-      proxy && secure ? { proxy, userAgent, limit: () => clock.timeout(limit), trust: () => trust(proxy) } : undefined
-    const make = (options: AgentOptions): HttpAgent => {
-      if (next.protocol !== 'https:') return new HttpAgent(options)
-      const agent = new HttpsAgent({ ...options, ...(context && { secureContext: context }) })
-      return through ? tunnelled(agent, through) : agent
+  const agentOf = (context: SecureContext | undefined, tunnel: Tunnel | undefined): Agent => {
+    const open = opening(context)
+    const connect: buildConnector.connector = (options, done) => {
+      const over = clock.timeout(limit)
+      if (!tunnel) return open(options, done, over)
+      tunnelTo(options.host! + (options.port ? '' : ':443'), tunnel, over).then(
+        (httpSocket) => open({ ...options, httpSocket }, done, over),
+        (error: Error) => done(error, null),
+      )
     }
-    const target: HttpsRequestOptions =
-      next === url
-        ? {}
-        : // A forwarding proxy needs the absolute form of the URL (RFC 9112 §3.2.2).
-          {
-            path: url.origin + url.pathname + url.search,
-            headers: { host: url.host, ...proxyAuthorization(next) },
-            servername: serverNameOf(next),
-          }
-    const agent = (keep: boolean) =>
-      agentOf(context, `${keep} ${next.protocol} ${through?.proxy.href ?? ''}`, () => make(keep ? KEPT : {}))
-    return { next, target, agent }
+    return new Agent({ connect, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: IDLE_MS, maxResponseSize: most })
   }
 
-  const sendRequest = async ({
-    url: address,
-    method,
-    headers,
-    body,
-    signal,
-    repeatable,
-  }: OutgoingRequest): Promise<Answered> => {
+  /** Resolves the next hop of a request (target or proxy) and the dispatchers for it. */
+  const wayTo = async (url: URL) => {
+    const proxy = proxyOf(url)
+    const hop = proxy === undefined || url.protocol === 'https:' ? url : proxy
+    const context = await contextOf(hop)
+    const tunnel = proxy && hop === url ? { proxy, open: opening(await contextOf(proxy)), userAgent } : undefined
+    const make = () => agentOf(context, tunnel)
+    const keep = (): Agent => {
+      const [own, key] = [kept.get(context ?? kept) ?? new Map<string, Agent>(), tunnel?.proxy.href ?? '']
+      const agent = own.get(key) ?? make()
+      kept.set(context ?? kept, own.set(key, agent))
+      return agent
+    }
+    return { hop, make, keep }
+  }
+
+  const sendRequest = async ({ url: address, method, headers, body, signal, repeatable }: OutgoingRequest) => {
     const url = new URL(address)
     const over = clock.timeout(limit)
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && mayBeHttp(url)))
       throw ownError('answer', `${url.host} is not called over plain http because outgoing.http_hosts does not list it`)
-    const { next, target, agent } = await wayTo(url)
-    const send = sender(next, most)
-    const options: RequestOptions = {
-      ...target,
-      method,
+    const { hop, make, keep } = await wayTo(url)
+    const path = url.pathname + url.search
+    const request: Dispatcher.RequestOptions = {
+      origin: hop.origin,
+      method: method,
+      // A forwarding proxy needs the absolute form of the URL (RFC 9112 §3.2.2).
+      path: hop === url ? path : url.origin + path,
       headers: {
         ...headers,
-        ...target.headers,
         'user-agent': userAgent,
-        ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+        ...(hop !== url && { host: url.host, ...proxyAuthorization(hop) }),
       },
+      body: body ?? null,
       signal: signal ? AbortSignal.any([signal, over]) : over,
     }
-    const state = { reused: false }
+    const alone = async () => {
+      const agent = make()
+      try {
+        return await read(await agent.request({ ...request, reset: true }), most)
+      } finally {
+        void agent.destroy()
+      }
+    }
     try {
-      return await send({ ...options, agent: agent(repeatable) }, body, state)
+      if (!repeatable) return await alone()
+      const answer = await keep()
+        .request(request)
+        .catch((error: NodeJS.ErrnoException) => {
+          if (!CLOSED.has(error.code) || !ofUsed.has(error)) throw error
+        })
+      return await (answer ? read(answer, most) : alone())
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (!state.reused || (code !== 'ECONNRESET' && code !== 'EPIPE')) throw error
-      return send({ ...options, agent: agent(false) }, body, state)
+      throw withSystemCode(error)
     }
   }
-  return tracer ? tracedRequests(tracer, sendRequest) : sendRequest
+  return tracer ? traced(tracer, sendRequest) : sendRequest
 }
-
-/** Caches agents by TLS context and name. */
-const agents = () => {
-  const system = {}
-  const known = new WeakMap<object, Map<string, HttpAgent>>()
-  return (context: SecureContext | undefined, name: string, make: () => HttpAgent): HttpAgent => {
-    const own = known.get(context ?? system) ?? new Map<string, HttpAgent>()
-    known.set(context ?? system, own)
-    const agent = own.get(name) ?? make()
-    own.set(name, agent)
-    return agent
-  }
-}
-
-const sender =
-  (url: URL, most: number): Send =>
-  (options, body, state) =>
-    new Promise((resolve, reject) => {
-      const sent = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options, (response) => {
-        const chunks: Buffer[] = []
-        let size = 0
-        response.on('data', (chunk: Buffer) => {
-          chunks.push(chunk)
-          size += chunk.length
-          if (size > most) sent.destroy(tooLarge(response, most))
-        })
-        response.on('error', reject)
-        response.on('end', () => {
-          const headers = Object.fromEntries(
-            Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
-          )
-          resolve({ status: response.statusCode ?? 0, headers, body: Buffer.concat(chunks) })
-        })
-      })
-      sent.on('error', (error) => {
-        state.reused = sent.reusedSocket
-        reject(error)
-      })
-      sent.end(body)
-    })

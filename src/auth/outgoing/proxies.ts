@@ -6,16 +6,12 @@ export const DIRECT = 'none'
 /** Parses the address of a proxy: `[http[s]://][name:password@]host[:port]`. */
 const addressOf = (text: string): URL | undefined => {
   const [, scheme = 'http://', rest = ''] = /^(https?:\/\/)?([^/?#\s\\]+)\/?$/i.exec(text) ?? []
-  if (!URL.canParse(scheme + rest)) return undefined
-  const url = new URL(scheme + rest)
-  return isEncoded(url.username) && isEncoded(url.password) ? url : undefined
-}
-
-const isEncoded = (text: string): boolean => {
   try {
-    return decodeURIComponent(text) !== undefined
+    const url = new URL(scheme + rest)
+    proxyAuthorization(url)
+    return url
   } catch {
-    return false
+    return undefined
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from 'jose'
 import { Refusal } from '../../base/errors.ts'
 import { cached } from '../cached.ts'
-import { KEY_SET } from '../outgoing/media-types.ts'
+import { KEY_SET } from '../outgoing/authority.ts'
 import { safeCause } from '../safe-cause.ts'
 import { type Answer, type Cluster, clusterUnavailable, refuseUnavailable } from './cluster.ts'
 import { type Account, refuseToken, signedFor } from './service-account.ts'
