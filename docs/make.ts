@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { exampleFile } from '../src/config/describe.ts'
 import { configHandbook } from '../src/config/docs.ts'
-import { errorsPage } from './make-errors.ts'
+import { errorsPage, loginCausesPage } from './make-errors.ts'
 import { eventsPage } from './make-events.ts'
 import { asyncApiFile, schemaFiles } from './make-schemas.ts'
 
@@ -12,6 +12,7 @@ export const made: Readonly<Record<string, () => string>> = {
   'docs/config.md': configHandbook,
   'docs/errors.md': errorsPage,
   'docs/events.md': eventsPage,
+  'docs/login-causes.md': loginCausesPage,
   'docs/asyncapi.json': asyncApiFile,
   ...schemaFiles,
 }

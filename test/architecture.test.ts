@@ -191,7 +191,7 @@ await t.test('every source file is reachable from main.ts', async (t) => {
     reached.add(name)
     for (const next of arrows.get(name) ?? []) walk(next)
   }
-  // Worker threads are started by URL, docs/make.ts uses the configuration, and only the sign-in page uses its texts.
+  // Worker threads are started by URL, and docs/make.ts uses the configuration.
   // The routes of the history will use summaries and changes.
   for (const entry of [
     'main.ts',
@@ -199,7 +199,6 @@ await t.test('every source file is reachable from main.ts', async (t) => {
     'adapters/embedded/ledger/thread.ts',
     'app/as-of-thread/thread.ts',
     'config/docs.ts',
-    'contract/login/login-failures.ts',
     'events/summary.ts',
     'events/changes-of.ts',
   ])

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Claims, isVerified } from '../access/claims.ts'
-import type { LoginCause } from './login-causes.ts'
+import type { LoginCause } from '../base/login-causes.ts'
 
 /**
  * Identity of a logged-in person: the subject, never the e-mail address. Attributes have the keys of api.md §5.2
@@ -35,17 +35,17 @@ export const claimsIn = ({ claims }: Readonly<Record<string, string>>): Claims =
   claims === undefined ? {} : (JSON.parse(claims) as Claims)
 
 /**
- * Checks an e-mail address: it must be present, verified and pass `barOf`. Returns the cause if it does not.
+ * Checks an e-mail address: it must be present, verified and match. Returns the cause if it is not.
  * `assumeVerified` applies if the provider sends no `email_verified`.
  */
 export const emailRule = (
-  barOf: (email: string) => LoginCause | undefined,
+  matches: (email: string) => boolean,
   { email, email_verified: verified }: Claims,
   assumeVerified = false,
 ): LoginCause | undefined => {
   if (typeof email !== 'string' || email === '') return 'email_absent'
   if (!isVerified(verified, assumeVerified)) return verified === undefined ? 'email_unsaid' : 'email_unverified'
-  return barOf(email)
+  return matches(email) ? undefined : 'email_unmatched'
 }
 
 /**

@@ -26,7 +26,7 @@ export const keptOf = (callback: LoginKind, forms: Iterable<Attributes>): Pick<I
     if (bytesOf(attributes) <= LIMIT) return { attributes, ...(reduced && { reduced }) }
     reduced = true
   }
-  return refuseCallback(callback, 'identity_large', { most: LIMIT })
+  return refuseCallback(callback, 'identity_large', { what: `the claims that rules use exceed ${LIMIT} bytes` })
 }
 
 /** Names of the smallest claims that fit into `bytes`. */

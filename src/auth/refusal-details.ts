@@ -1,5 +1,5 @@
 import { type Reason, Refusal, whyOf } from '../base/errors.ts'
-import { type LoginCause, loginCauses } from './login-causes.ts'
+import { type LoginCause, loginCauses } from '../base/login-causes.ts'
 
 /** Values for the placeholders in a cause's sentence. */
 export type Gaps = Readonly<Record<string, string | number>>
@@ -22,9 +22,8 @@ type Row = { readonly reason: Reason; readonly why: string; readonly change: str
 
 const rows: ReadonlyMap<string, Row> = new Map(
   Object.entries(loginCauses).flatMap(([reason, causes]) =>
-    Object.entries(causes).map(
-      ([cause, [why, change]]: [string, readonly [string, string]]) =>
-        [cause, { reason: reason as Reason, why, change }] as const,
+    Object.entries<readonly [string, string]>(causes).map(
+      ([cause, [why, change]]) => [cause, { reason: reason as Reason, why, change }] as const,
     ),
   ),
 )
@@ -34,11 +33,12 @@ const PROVIDER_CODE = /^[a-z_]{1,64}$/
 export const providerCode = (code: unknown): string | undefined =>
   typeof code === 'string' && PROVIDER_CODE.test(code) ? code : undefined
 
-export const reasonOf = (fault: LoginCause): Reason => rows.get(fault)!.reason
+/** Reason and log sentence of a cause. */
+export const causeRow = (fault: LoginCause): Row => rows.get(fault)!
 
 /** Creates the refusal of a login or an exchange for a cause. The cause is logged for the operator. */
 export const refusalFor = (fault: LoginCause, gaps: Gaps = {}, extras: Extras = {}): Refusal => {
-  const { reason, why, change } = rows.get(fault)!
+  const { reason, why, change } = causeRow(fault)
   const [error, description] = [providerCode(extras.providerError), extras.providerSays]
   const details: RefusalDetails = {
     fault,

@@ -1,6 +1,5 @@
 import { RE2JS } from 're2js'
 import { foldDomain } from '../access/folded.ts'
-import type { LoginCause } from '../auth/login-causes.ts'
 
 /** Returns true for a valid RE2 pattern. RE2 matches in linear time, without back references and look-around. */
 export const isPattern = (text: string): boolean => {
@@ -31,24 +30,4 @@ export const emailMatcher = (patterns: readonly string[]): ((email: string) => b
   const compiled = patterns.map((pattern) => RE2JS.compile(pattern))
   const matches = (address: string) => compiled.some((pattern) => pattern.testExact(address))
   return (email) => compiled.length === 0 || matches(email) || matches(foldDomain(email))
-}
-
-/** Domain of all addresses of a pattern, if the pattern ends with a literal domain. */
-const domainOf = (pattern: string): string | undefined => {
-  const [, domain] = /@((?:[a-z0-9-]|\\?\.)+)\)?\$?$/i.exec(pattern) ?? []
-  return domain?.replaceAll('\\', '').toLowerCase()
-}
-
-/**
- * Reason why an e-mail address matches no pattern: its domain, if all patterns have literal domains, else the whole
- * address.
- */
-export const emailBar = (patterns: readonly string[]): ((email: string) => LoginCause | undefined) => {
-  const matches = emailMatcher(patterns)
-  const domains = patterns.map(domainOf)
-  return (email) => {
-    if (matches(email)) return undefined
-    const domain = foldDomain(email).slice(email.lastIndexOf('@') + 1)
-    return domains.includes(undefined) || domains.includes(domain) ? 'email_unmatched' : 'email_domain'
-  }
 }

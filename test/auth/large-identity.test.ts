@@ -56,13 +56,13 @@ const ROWS: readonly [string, Claims, readonly ClaimUse[], Claims | string][] = 
     'refuses if rules name too many values',
     { ...small, groups: GROUPS },
     [asks('groups', ...GROUPS)],
-    'what rules read of this person is larger than the 40960 bytes that are kept',
+    'the provider sends too much about this person: the claims that rules use exceed 40960 bytes',
   ],
   [
     'refuses a name that is too long',
     { ...small, name: 'n'.repeat(30_000) },
     [],
-    'what rules read of this person is larger than the 40960 bytes that are kept',
+    'the provider sends too much about this person: the claims that rules use exceed 40960 bytes',
   ],
 ]
 

@@ -214,7 +214,7 @@ await t.test('a provider without a supported signing algorithm is refused', asyn
   for (const listed of [['none'], ['HS256', 'HS512'], []]) {
     liar.lies = { document: { id_token_signing_alg_values_supported: listed } }
     const refusal = await fails(t, () => client(liar.url).begin(freshSecrets()), 'provider_mismatch')
-    t.match(whyOf(refusal), 'the discovery document names no algorithm for ID tokens that is taken')
+    t.match(whyOf(refusal), 'the discovery document has no usable algorithm for ID tokens')
   }
 })
 

@@ -325,7 +325,7 @@ await t.test('the discovery document at the configured URL must name the configu
   )
   for (const [name, document, why] of [
     ['that of the address', { issuer: liar.url }, /names an issuer that differs from issuer_url in its scheme$/],
-    ['a template', { issuer: `https://${ID}/realms/{tenantid}` }, /names a template for an issuer/],
+    ['a template', { issuer: `https://${ID}/realms/{tenantid}` }, /in its tenant, which is a placeholder$/],
     ['none', { issuer: undefined }, /no usable issuer$/],
     ['a key set in plain http elsewhere', { jwks_uri: `http://${CODE}/keys` }, /no usable jwks_uri$/],
     [

@@ -97,7 +97,7 @@ await t.test('each login callback is logged in one line with request id, provide
   t.match(await finish(CODEHOST, 'user', page), {
     ...codehost,
     ...away,
-    why: `/user at ${new URL(host.url).host} answered with status 500`,
+    why: `/user at ${new URL(host.url).host}: answered with status 500`,
   })
 
   await comeBack(service, OIDC, 'state=x&code=y', { 'x-request-id': 'nothing' })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { known } from './causes.ts'
+import { rowOf } from './causes.ts'
 import { eventsOf } from './events-of.ts'
 import { bearer, cookiesOf, everyWay, logIn, OIDC, open, type Problem, refusalOf, type Settings } from './people.ts'
 import { destroyKeys, erasePeople, loseKeys } from './subjects.ts'
@@ -12,7 +12,6 @@ const YESTERDAY = {
   email_absent: {},
   email_unverified: { email: 'canary-1@example.com', email_verified: false },
   email_unsaid: { email: 'canary-2@example.com' },
-  email_domain: { email: 'canary-3@elsewhere.example', email_verified: true },
   email_unmatched: { email: 'canary-4@partner.example', email_verified: true },
 } as const
 type Line = Readonly<Record<string, unknown>>
@@ -40,7 +39,7 @@ await t.test('a session is refused for the same reasons as a login', async (t) =
 
   for (const [n, { cause, token, id }] of sessions.entries())
     await t.test(cause, async (t) => {
-      const { why, change } = known.find((row) => row.cause === cause)!
+      const { why, change } = rowOf(cause)
       const requestId = `of-${cause}`
       const isPage = n % 2 === 1
       const headers = { ...(isPage ? cookieOf(token) : bearer(token)), 'x-request-id': requestId }
@@ -77,7 +76,7 @@ await t.test('a session is refused for the same reasons as a login', async (t) =
 
 await t.test('the route of the session also reports the reason of a refusal', async (t) => {
   const before = await everyWay(t)
-  before.liar.lies = { claims: YESTERDAY.email_domain }
+  before.liar.lies = { claims: YESTERDAY.email_unmatched }
   const { token, authentication } = await logIn(before.service, OIDC)
   await before.service.close()
   const { directory } = before.service
@@ -91,7 +90,11 @@ await t.test('the route of the session also reports the reason of a refusal', as
   t.match(cookiesOf(answer)['service_client_token'], { value: '' }, 'the cookie is cleared')
   const told = (await service.logged()).split('\n').filter((line) => line.includes('a session was refused'))
   t.equal(told.length, 1)
-  t.match(JSON.parse(told[0] ?? '{}'), { requestId: 'of-the-page', tokenId: authentication.id, cause: 'email_domain' })
+  t.match(JSON.parse(told[0] ?? '{}'), {
+    requestId: 'of-the-page',
+    tokenId: authentication.id,
+    cause: 'email_unmatched',
+  })
   await service.close()
   const refused = await eventsOf(directory, ({ type }) => type === 'AuthenticationRefused')
   t.match(
@@ -114,5 +117,5 @@ for (const [what, before, change] of [
     await service.reopen(async () => change?.(service))
     const answer = await service.request('GET', '/auth/v1/self', undefined, bearer(token))
     t.equal(refusalOf(answer).reason, 'email_not_allowed')
-    t.match(await service.logged(), /"cause":"email_gone","why":"what was kept of this login is erased or lost/)
+    t.match(await service.logged(), /"cause":"email_gone","why":"the stored data of this login is erased or lost/)
   })

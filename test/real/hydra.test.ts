@@ -206,7 +206,7 @@ await t.test('a login at a real Hydra server', { skip }, async (t) => {
         await causeOf({}),
         await causeOf({ ...ADA, email: 'ada@example.org' }),
       ],
-      ['admitted', 'email_unsaid', 'email_unverified', 'email_absent', 'email_domain'],
+      ['admitted', 'email_unsaid', 'email_unverified', 'email_absent', 'email_unmatched'],
     )
     const assumed = await world(t, { settings: { ...email_matches, [`${AT}.assume_email_verified`]: 'true' } })
     t.equal((await assumed.logIn({}, { session: silent })).status, 200)

@@ -133,10 +133,12 @@ export const loginMethods = async (
   const { rate_limit } = config
   const { methods } = config.authentication
   const restricted = methods.oidc.email_matches.length > 0
-  const bar = restricted ? (await import('../../config/email.ts')).emailBar(methods.oidc.email_matches) : undefined
+  const matches = restricted && (await import('../../config/email.ts')).emailMatcher(methods.oidc.email_matches)
   // The claims are used in the form in which rules see them. The attribute of an earlier version has only some of these claims.
   const barOf: Logins['barOf'] = (provider, attributes) =>
-    bar && emailRule(bar, claimsIn(attributes), methods.oidc.providers.get(provider)?.assume_email_verified)
+    matches
+      ? emailRule(matches, claimsIn(attributes), methods.oidc.providers.get(provider)?.assume_email_verified)
+      : undefined
   const { rules } = accessPolicy(config)
   return {
     oidc: await oidcMethods(config, rules, barOf, calling),

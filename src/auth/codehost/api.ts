@@ -1,14 +1,8 @@
 import { type Configuration, customFetch, fetchProtectedResource } from 'openid-client'
 import { text } from '../identity.ts'
+import { isObject } from '../json-object.ts'
 import { tooMuchTold } from '../oidc/callback.ts'
-import {
-  isObject,
-  jsonOf,
-  type ProviderFetch,
-  type ProviderStep,
-  placeOf,
-  unusable,
-} from '../outgoing/provider-fetch.ts'
+import { jsonOf, type ProviderFetch, type ProviderStep, placeOf, unusable } from '../outgoing/provider-fetch.ts'
 import type { CodehostKind } from './kinds.ts'
 import type { Memberships } from './membership.ts'
 

@@ -1,5 +1,5 @@
 import { listsName, teamNames } from '../../access/folded.ts'
-import type { LoginCause } from '../login-causes.ts'
+import type { LoginCause } from '../../base/login-causes.ts'
 
 /** Memberships of a person at a code host: organizations by login, teams as organization → slugs. */
 export type Memberships = {
@@ -52,18 +52,17 @@ export const admit = (
     slugs.some((slug) => isAllowed(organization, slug)),
   )
   return {
-    barred: barredOf(known.organizations, allowedOrganizations) ?? (byTeam && !inTeam ? 'membership_team' : undefined),
+    barred: known.organizations.some((name) => listsName(allowedOrganizations, name))
+      ? byTeam && !inTeam
+        ? 'membership_team'
+        : undefined
+      : 'membership_other',
     ...cut(
       known,
       (name) => listsName([...allowedOrganizations, ...named.organizations], name),
       (organization, slug) => isAllowed(organization, slug) || listsName(named.teams, `${organization}/${slug}`),
     ),
   }
-}
-
-const barredOf = (organizations: readonly string[], allowed: readonly string[]): LoginCause | undefined => {
-  if (organizations.some((organization) => listsName(allowed, organization))) return undefined
-  return organizations.length === 0 ? 'membership_none' : 'membership_other'
 }
 
 /** Keeps only the memberships that restrictions and rules name individually. */

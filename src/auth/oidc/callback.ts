@@ -1,29 +1,13 @@
 import { invalid, type Refusal, refusals } from '../../base/errors.ts'
+import { type LoginCause, providerErrors } from '../../base/login-causes.ts'
 import type { LoginKind } from '../../events/login.ts'
-import type { LoginCause } from '../login-causes.ts'
 import type { ProviderStep } from '../outgoing/provider-fetch.ts'
-import { type Gaps, providerCode, reasonOf, refusalDetailsOf, refusalFor } from '../refusal-details.ts'
+import { causeRow, type Gaps, providerCode, refusalDetailsOf, refusalFor } from '../refusal-details.ts'
 
 /** Name of the callback in its messages. Configured names do not change it (api.md §5.5, §5.6). */
 const words: Readonly<Record<LoginKind, string>> = { oidc: 'OIDC', codehost: 'codehost' }
 
 const ONCE = ['code', 'state', 'error', 'iss'] as const
-/** Cause for each `error` of a provider (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). */
-const ofError: Readonly<Record<string, LoginCause>> = {
-  access_denied: 'provider_denied',
-  login_required: 'provider_denied',
-  consent_required: 'provider_denied',
-  interaction_required: 'provider_denied',
-  account_selection_required: 'provider_denied',
-  invalid_request: 'provider_settings',
-  invalid_scope: 'provider_settings',
-  invalid_client: 'provider_settings',
-  unauthorized_client: 'provider_settings',
-  unsupported_response_type: 'provider_settings',
-  server_error: 'provider_trouble',
-  temporarily_unavailable: 'provider_trouble',
-}
-
 /** Refuses a login with the callback's message for this cause: `handling OIDC callback: …`. */
 export const refuseCallback = (
   callback: LoginKind,
@@ -31,7 +15,7 @@ export const refuseCallback = (
   gaps?: Gaps,
   extras?: Omit<Parameters<typeof refusalFor>[2] & object, 'message'>,
 ): never => {
-  const message = `handling ${words[callback]} callback: ${refusals[reasonOf(fault)].sentence}`
+  const message = `handling ${words[callback]} callback: ${refusals[causeRow(fault).reason].sentence}`
   throw refusalFor(fault, gaps, { ...extras, message })
 }
 
@@ -61,15 +45,6 @@ const issuerFits = (query: URLSearchParams, issuerUrl: string): boolean => {
 }
 
 /**
- * Cause for the callback's `error`. The description is not logged because anyone who sends a browser here can write it.
- */
-const errorCause = (error: string | undefined, query: URLSearchParams): LoginCause => {
-  if (error === 'invalid_request' && /pushed authorization request/i.test(query.get('error_description') ?? ''))
-    return 'provider_par'
-  return (error !== undefined && Object.hasOwn(ofError, error) && ofError[error]) || 'provider_other'
-}
-
-/**
  * Returns the code of a callback. Refuses a foreign issuer, then the provider's error, then a missing code (api.md
  * §5.5). A code host has no issuer.
  */
@@ -79,14 +54,16 @@ export const codeOf = (callback: LoginKind, query: URLSearchParams, issuerUrl?: 
   const code = given(query, 'error')
   if (code !== undefined) {
     const error = providerCode(code)
-    refuseCallback(callback, errorCause(error, query), {}, error === undefined ? {} : { metadata: { error } })
+    // The description is not logged because anyone who sends a browser here can write it.
+    const cause = error !== undefined && Object.hasOwn(providerErrors, error) && providerErrors[error]!.cause
+    refuseCallback(callback, cause || 'provider_other', {}, error === undefined ? {} : { metadata: { error } })
   }
   return given(query, 'code') ?? invalid('code', 'must not be empty')
 }
 
 /** Refuses a login because the provider's answer about the person exceeds the size limit. */
 export const tooMuchTold = (callback: LoginKind, place: ProviderStep): never =>
-  refuseCallback(callback, 'answer_large', { ...place })
+  refuseCallback(callback, 'identity_large', { what: `${place.step} at ${place.host} answered with more than 1 MiB` })
 
 /** Redirect URI of a callback, exactly as it is sent. Built from configuration only, never from a request. */
 export const redirectUriOf = ({

@@ -1,10 +1,10 @@
 import { allowInsecureRequests, customFetch, discovery, None, type ServerMetadata } from 'openid-client'
 import { isRefusal, whyOf } from '../../base/errors.ts'
 import { type Cached, cached } from '../cached.ts'
+import { isObject } from '../json-object.ts'
 import { KEY_SET } from '../outgoing/authority.ts'
 import {
   type Asking,
-  isObject,
   jsonOf,
   type ProviderFetch,
   type ProviderStep,
@@ -38,15 +38,18 @@ const documentAt = ({ issuerUrl, discoveryUrl = issuerUrl }: Discovery): URL => 
 const DISCOVERY = 'discovery'
 const withoutSlash = (address: string): string => address.replace(/\/$/, '')
 
-/** Cause if the issuer differs from the configured one. */
-const difference = (issuer: string, expected: URL): Parameters<typeof refusalFor> | undefined => {
+const incomplete = (member: string): never => {
+  throw refusalFor('document_incomplete', { member })
+}
+
+/** Part in which the issuer differs from the configured one, if any. */
+const difference = (issuer: string, expected: URL): string | undefined => {
   if (URL.canParse(issuer) && new URL(issuer).href === expected.href) return undefined
-  if (/[{}]/.test(issuer)) return ['issuer_template']
-  if (!URL.canParse(issuer)) return ['document_incomplete', { member: 'issuer' }]
+  if (/[{}]/.test(issuer)) return 'tenant, which is a placeholder'
+  if (!URL.canParse(issuer)) return incomplete('issuer')
   const named = new URL(issuer)
-  if (withoutSlash(named.href) === withoutSlash(expected.href)) return ['issuer_slash']
-  const part = named.protocol !== expected.protocol ? 'scheme' : named.host === expected.host ? 'path' : 'host'
-  return ['issuer_other', { part }]
+  if (withoutSlash(named.href) === withoutSlash(expected.href)) return 'trailing slash'
+  return named.protocol !== expected.protocol ? 'scheme' : named.host === expected.host ? 'path' : 'host'
 }
 
 /** Returns true if an endpoint may be called: over https, or over plain http if the document came over plain http. */
@@ -65,14 +68,15 @@ const checked = (
 ): Readonly<Record<string, unknown>> => {
   if (!isObject(document)) return unusable(place, 'answer is not a JSON object')
   const { issuer, require_pushed_authorization_requests: par } = document
-  if (typeof issuer !== 'string') throw refusalFor('document_incomplete', { member: 'issuer' })
-  const other = difference(issuer, new URL(settings.issuerUrl))
-  if (other) throw refusalFor(...other)
+  if (typeof issuer !== 'string') return incomplete('issuer')
+  const part = difference(issuer, new URL(settings.issuerUrl))
+  if (part) throw refusalFor('issuer_other', { part })
   for (const member of ['authorization_endpoint', 'token_endpoint', 'jwks_uri', ...endpoints]) {
-    if (!mayBeAsked(document[member], settings)) throw refusalFor('document_incomplete', { member })
+    if (!mayBeAsked(document[member], settings)) return incomplete(member)
   }
-  if (algorithmsOf(document['id_token_signing_alg_values_supported']).length === 0) throw refusalFor('algorithms')
-  if (par === true) throw refusalFor('par_required')
+  if (algorithmsOf(document['id_token_signing_alg_values_supported']).length === 0)
+    return incomplete('algorithm for ID tokens')
+  if (par === true) return incomplete('authorization endpoint, because it requires pushed authorization requests (PAR)')
   return document
 }
 

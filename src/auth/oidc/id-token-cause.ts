@@ -1,22 +1,9 @@
-import type { LoginCause } from '../login-causes.ts'
-import { isObject } from '../outgoing/provider-fetch.ts'
+import type { LoginCause } from '../../base/login-causes.ts'
+import { isObject, objectOfPart } from '../json-object.ts'
+import type { Gaps } from '../refusal-details.ts'
 import { codesOf } from '../safe-cause.ts'
 
-const headerOf = (idToken: string): Readonly<Record<string, unknown>> => {
-  try {
-    const header: unknown = JSON.parse(Buffer.from(idToken.split('.', 1)[0]!, 'base64url').toString())
-    return isObject(header) ? header : {}
-  } catch {
-    return {}
-  }
-}
-
-const ofClaim: Readonly<Record<string, LoginCause>> = {
-  iss: 'id_token_issuer',
-  aud: 'id_token_audience',
-  azp: 'id_token_audience',
-  nonce: 'id_token_nonce',
-}
+const OF_THE_LOGIN: readonly string[] = ['iss', 'aud', 'azp', 'nonce']
 
 /** Returns true if the signature check failed. No other error of the library has a cause with a `signature`. */
 const isOfSignature = (error: unknown): boolean => {
@@ -24,18 +11,26 @@ const isOfSignature = (error: unknown): boolean => {
   return cause instanceof Error ? isOfSignature(cause) : isObject(cause) && 'signature' in cause
 }
 
-/** Cause for an ID token that the library refused. The cause contains no part of the token. */
-export const idTokenCause = (idToken: string, error: unknown, algorithms: readonly string[]): LoginCause => {
-  const { alg, enc } = headerOf(idToken)
-  if (enc !== undefined || idToken.split('.').length === 5) return 'id_token_encrypted'
+/** Cause for an ID token that the library refused, and its details. The cause contains no part of the token. */
+export const idTokenCause = (
+  idToken: string,
+  error: unknown,
+  algorithms: readonly string[],
+): readonly [LoginCause, Gaps?] => {
+  const { alg, enc } = objectOfPart(idToken.split('.', 1)[0]) ?? {}
+  const algorithm = (what: string) => ['id_token_algorithm', { what }] as const
+  if (enc !== undefined || idToken.split('.').length === 5) return algorithm('encrypted')
   if (typeof alg === 'string') {
-    if (/^HS\d/.test(alg)) return 'id_token_symmetric'
-    if (alg.toLowerCase() === 'none') return 'id_token_unsigned'
-    if (!algorithms.includes(alg)) return 'id_token_algorithm'
+    if (/^HS\d/.test(alg)) return algorithm('signed with a secret (such as HS256), not with a key')
+    if (alg.toLowerCase() === 'none') return algorithm('not signed')
+    if (!algorithms.includes(alg))
+      return algorithm('signed with an algorithm that Rollcall or the discovery document does not support')
   }
   const { codes, claims } = codesOf(error)
-  if (claims.includes('auth_time')) return 'id_token_age'
-  if (codes.includes('OAUTH_KEY_SELECTION_FAILED')) return 'id_token_key'
-  if (codes.includes('OAUTH_JWT_TIMESTAMP_CHECK_FAILED')) return 'id_token_time'
-  return ofClaim[claims.at(-1) ?? ''] ?? (isOfSignature(error) ? 'id_token_signature' : 'id_token_malformed')
+  const claim = claims.at(-1)
+  if (claims.includes('auth_time')) return ['id_token_time', { claim: 'auth_time is older than max_age' }]
+  if (codes.includes('OAUTH_KEY_SELECTION_FAILED')) return ['id_token_key', { what: 'no single key that fits it' }]
+  if (codes.includes('OAUTH_JWT_TIMESTAMP_CHECK_FAILED')) return ['id_token_time', { claim: 'exp or nbf' }]
+  if (claim !== undefined && OF_THE_LOGIN.includes(claim)) return ['id_token_claims', { claim }]
+  return isOfSignature(error) ? ['id_token_key', { what: 'a wrong signature' }] : ['id_token_malformed']
 }

@@ -10,14 +10,8 @@ import {
 } from 'openid-client'
 import { Refusal } from '../../base/errors.ts'
 import type { LoginKind } from '../../events/login.ts'
-import {
-  isObject,
-  type ProviderFetch,
-  type ProviderStep,
-  placeOf,
-  refusedBy,
-  unusable,
-} from '../outgoing/provider-fetch.ts'
+import { isObject } from '../json-object.ts'
+import { type ProviderFetch, type ProviderStep, placeOf, refusedBy, unusable } from '../outgoing/provider-fetch.ts'
 import { refusalFor } from '../refusal-details.ts'
 import { refuseCallback, tooMuchTold } from './callback.ts'
 import { idTokenCause } from './id-token-cause.ts'
@@ -38,6 +32,7 @@ const ABOUT_OUR_CLIENT: ReadonlySet<unknown> = new Set([
 ])
 const TOKEN_TYPES: ReadonlySet<unknown> = new Set(['bearer', 'dpop'])
 const STEP = 'token endpoint'
+const UNPROVABLE = ', and the provider supports no client authentication method that Rollcall supports'
 
 type Exchange = {
   readonly callback: LoginKind
@@ -89,7 +84,7 @@ const refused = (
   const extras = { providerError: error, providerSays: providerSays(error_description, secretsOf(request)) }
   if (status < 500) {
     if (status === 401 || ABOUT_OUR_CLIENT.has(error))
-      throw refusalFor(isUnprovable ? 'client_authentication' : 'client_refused', { ...place }, extras)
+      throw refusalFor('client_refused', { ...place, what: isUnprovable ? UNPROVABLE : '' }, extras)
     // GitHub reports errors with status 200.
     if (status === 200 || ABOUT_THE_CODE.has(error))
       return refuseCallback(callback, 'code_refused', { ...place }, extras)
@@ -128,7 +123,7 @@ const attempt = async (
     if (seen.otherClient) return undefined
     const refusal = (error as { cause?: unknown }).cause instanceof Refusal
     if (seen.idToken === undefined || refusal) return unusable(place, error)
-    return refuseCallback(callback, idTokenCause(seen.idToken, error, idToken!.algorithms))
+    return refuseCallback(callback, ...idTokenCause(seen.idToken, error, idToken!.algorithms))
   }
 }
 

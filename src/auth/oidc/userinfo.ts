@@ -1,14 +1,8 @@
 import { type Configuration, customFetch, fetchUserInfo } from 'openid-client'
 import type { Claims } from '../../access/claims.ts'
 import { Refusal } from '../../base/errors.ts'
-import {
-  isObject,
-  type ProviderFetch,
-  type ProviderStep,
-  placeOf,
-  refusedBy,
-  unusable,
-} from '../outgoing/provider-fetch.ts'
+import { isObject, objectIn } from '../json-object.ts'
+import { type ProviderFetch, type ProviderStep, placeOf, refusedBy, unusable } from '../outgoing/provider-fetch.ts'
 import { safeCause } from '../safe-cause.ts'
 import { refuseCallback, tooMuchTold } from './callback.ts'
 import type { Known } from './discovery.ts'
@@ -22,27 +16,22 @@ const REFERENCES = '_claim_names'
 
 const STEP = 'userinfo'
 
+const unfit = (what: string): never => refuseCallback('oidc', 'userinfo_unfit', { what })
+
 /** Returns the answer in a form that the library reads. Refuses error statuses, encrypted answers and non-JSON. */
 const readable = async (answer: Response, place: ProviderStep): Promise<Response> => {
   const { status, headers } = answer
-  if (status === 401 || status === 403) return refuseCallback('oidc', 'userinfo_refused', { ...place, status })
+  if (status === 401 || status === 403)
+    return unfit(`${place.step} at ${place.host} refused the access token with status ${status}`)
   if (status !== 200) return refusedBy(place, status)
   const type = headers.get('content-type') ?? ''
   const text = await answer.text()
   if (/^application\/jwt\b/i.test(type)) {
-    if (text.split('.').length === 5) return refuseCallback('oidc', 'userinfo_encrypted')
+    if (text.split('.').length === 5) return unfit('it is encrypted')
     return new Response(text, { headers: { 'content-type': 'application/jwt' } })
   }
-  const content = parsed(text)
-  return isObject(content) ? Response.json(content) : unusable(place, 'answer is not a JSON object')
-}
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const content = objectIn(text)
+  return content ? Response.json(content) : unusable(place, 'answer is not a JSON object')
 }
 
 type UserinfoRequest = {
@@ -83,9 +72,8 @@ export const readUserinfo = async ({
   } catch (error) {
     const { cause, code } = error as { readonly cause?: unknown; readonly code?: unknown }
     if (!seen.answer || error instanceof Refusal || cause instanceof Refusal) return unusable(place, error)
-    return code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
-      ? refuseCallback('oidc', 'userinfo_subject')
-      : refuseCallback('oidc', 'userinfo_unfit', { what: safeCause(error).message })
+    const isOfOther = code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
+    return unfit(isOfOther ? 'it is about another person than the ID token (sub)' : safeCause(error).message)
   }
 }
 

@@ -4,25 +4,23 @@ const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/
 /** Returns true for a URL of the local machine. */
 export const isLoopback = ({ hostname }: URL): boolean => LOOPBACK.test(hostname)
 
-type Range = { readonly address: string; readonly bits: number; readonly family: 'ipv4' | 'ipv6' }
-
-/** Parses an address or a network such as `10.0.0.0/8`; undefined for anything else. */
-const rangeOf = (text: string): Range | undefined => {
-  const [, address = '', given] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
-  const version = isIP(address)
-  const most = version === 4 ? 32 : 128
-  const bits = Number(given ?? most)
-  return version === 0 || bits > most ? undefined : { address, bits, family: version === 4 ? 'ipv4' : 'ipv6' }
-}
-
 /**
- * Returns a test for addresses in the range. The test returns false for a host name, because names are not resolved.
+ * Parses an address or a network such as `10.0.0.0/8`; undefined for anything else. `holds` is false for a host name,
+ * because names are not resolved.
  */
-const holds = ({ address, bits, family }: Range): ((host: string) => boolean) => {
+const rangeOf = (text: string) => {
+  const [, address = '', given] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const family = familyOf(address)
+  const most = family === 'ipv4' ? 32 : 128
+  const bits = Number(given ?? most)
+  if (family === undefined || bits > most) return undefined
   const range = new BlockList()
   range.addSubnet(address, bits, family)
-  return (host) => isIP(host) !== 0 && range.check(host, isIP(host) === 4 ? 'ipv4' : 'ipv6')
+  const holds = (host: string): boolean => isIP(host) !== 0 && range.check(host, familyOf(host))
+  return { address, bits, family, holds }
 }
+const familyOf = (host: string): 'ipv4' | 'ipv6' | undefined =>
+  isIP(host) === 0 ? undefined : `ipv${isIP(host) as 4 | 6}`
 
 /** Host of a URL, without the brackets of an IPv6 address and the trailing dot of a name. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
@@ -41,7 +39,7 @@ export const wrongWithPrivateHost = (text: string): string | undefined => {
       ? undefined
       : 'must be a host name, .example.internal for every name below, or a private address or network'
   const within = PRIVATE.some(
-    (whole) => whole.family === range.family && whole.bits <= range.bits && holds(whole)(range.address),
+    (whole) => whole.family === range.family && whole.bits <= range.bits && whole.holds(range.address),
   )
   return within ? undefined : 'is not private: addresses are those of RFC 1918 and fc00::/7'
 }
@@ -50,7 +48,7 @@ export const wrongWithPrivateHost = (text: string): string | undefined => {
 export const plainHttp = (named: readonly string[]): ((url: URL) => boolean) => {
   const tests = named.map((text) => {
     const range = rangeOf(text)
-    if (range) return holds(range)
+    if (range) return range.holds
     const name = text.toLowerCase()
     return name.startsWith('.') ? (host: string) => host.endsWith(name) : (host: string) => host === name
   })
@@ -71,7 +69,7 @@ export const listed = (list: readonly string[]): ((url: URL) => boolean) => {
     const place = (six ?? named ?? text).toLowerCase()
     const range = rangeOf(place)
     const name = place.replace(/^\*?\./, '').replace(/\.$/, '')
-    const isThere = range ? holds(range) : (host: string) => name !== '' && `.${host}`.endsWith(`.${name}`)
+    const isThere = range ? range.holds : (host: string) => name !== '' && `.${host}`.endsWith(`.${name}`)
     return (url: URL) =>
       isThere(hostOf(url)) && (port === undefined || Number(port) === Number(url.port || PORTS[url.protocol]))
   })

@@ -1,8 +1,8 @@
 import type { CustomFetchOptions } from 'openid-client'
 import type { Clock } from '../../base/clock.ts'
 import { Refusal } from '../../base/errors.ts'
-import type { LoginCause } from '../login-causes.ts'
-import { type Gaps, refusalFor } from '../refusal-details.ts'
+import type { LoginCause } from '../../base/login-causes.ts'
+import { refusalFor } from '../refusal-details.ts'
 import { codesOf, type OwnFault, ownFaultOf, safeCause } from '../safe-cause.ts'
 import { trustIn } from './authority.ts'
 import { isGoodButLarge, outgoing, type Reach } from './outgoing.ts'
@@ -15,7 +15,7 @@ const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
 
 const faults: Readonly<Record<OwnFault, LoginCause>> = {
   proxy: 'proxy_failing',
-  authority: 'authority_unread',
+  authority: 'certificate',
   answer: 'answer_unusable',
 }
 
@@ -41,19 +41,20 @@ export const refusedBy = (
   status: number,
   extras: Parameters<typeof refusalFor>[2] = {},
 ): never => {
-  const gaps: Gaps = { ...place, status }
-  if (status >= 500 || PASSING.has(status)) throw refusalFor('provider_failing', gaps, extras)
-  if (status >= 300) throw refusalFor('answer_refused', gaps, extras)
-  return unusable(place, `answered with status ${status}`)
+  if (status >= 300 && status < 500 && !PASSING.has(status))
+    throw refusalFor('answer_refused', { ...place, status }, extras)
+  throw refusalFor('answer_unusable', { ...place, what: `answered with status ${status}` }, extras)
 }
 
 const outOfReach = (place: ProviderStep, error: unknown): Refusal => {
   const fault = ownFaultOf(error)
   if (fault) return refusalFor(faults[fault], { ...place, what: safeCause(error).message })
   const { names, codes } = codesOf(error)
-  if (names.includes('TimeoutError')) return refusalFor('timeout', place)
-  const code = codes.at(-1) ?? safeCause(error).message
-  return refusalFor(CERTIFICATE.test(code) ? 'certificate' : 'unreachable', { ...place, code })
+  if (names.includes('TimeoutError')) return refusalFor('unreachable', { ...place, what: 'no answer within 5 s' })
+  const what = codes.at(-1) ?? safeCause(error).message
+  return CERTIFICATE.test(what)
+    ? refusalFor('certificate', { ...place, what: `its certificate is not trusted (${what})` })
+    : refusalFor('unreachable', { ...place, what })
 }
 
 type Init = Pick<CustomFetchOptions, 'method' | 'headers'> & Partial<Pick<CustomFetchOptions, 'body'>>
@@ -75,7 +76,7 @@ export const providerFetch = ({ clock, userAgent, caPath, proxyOf, mayBeHttp, tr
   ): Promise<Response> => {
     const place = placeOf(step, url)
     try {
-      const answer = await ask({ url, method, headers, body: textOf(place, body), repeatable: method === 'GET' })
+      const answer = await ask({ url, method, headers, body: body?.toString(), repeatable: method === 'GET' })
       const content = answer.body.length === 0 ? null : answer.body
       return new Response(content, { status: answer.status, headers: answer.headers })
     } catch (error) {
@@ -87,14 +88,6 @@ export const providerFetch = ({ clock, userAgent, caPath, proxyOf, mayBeHttp, tr
 
 export type ProviderFetch = ReturnType<typeof providerFetch>
 
-/** Body as text. The OpenID library sends only forms. */
-const textOf = (place: ProviderStep, body: Init['body']): string | undefined =>
-  body === undefined || body === null || typeof body === 'string'
-    ? (body ?? undefined)
-    : body instanceof URLSearchParams
-      ? body.toString()
-      : unusable(place, 'the body of a request to the provider is not a form')
-
 /** Returns the JSON of an answer with status 200. Any other answer of the provider is refused. */
 export const jsonOf = async (response: Response, place: ProviderStep): Promise<unknown> => {
   if (response.status !== 200) return refusedBy(place, response.status)
@@ -104,7 +97,3 @@ export const jsonOf = async (response: Response, place: ProviderStep): Promise<u
     return unusable(place, 'answer is not JSON')
   }
 }
-
-/** Type guard for a JSON object. */
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

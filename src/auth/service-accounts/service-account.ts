@@ -1,4 +1,5 @@
 import { refuse } from '../../base/errors.ts'
+import { isObject, objectOfPart } from '../json-object.ts'
 
 const MAX_BYTES = 16_384
 /** Maximum length of an attribute of an account. Longer attributes are dropped. */
@@ -33,23 +34,12 @@ export const refuseToken = (sentence = 'token was refused', cause?: unknown): ne
 export const presented = (token: string, now: Date): ServiceAccount => {
   if (token.length > MAX_BYTES) return refuseToken('token is larger than 16 KiB')
   const parts = token.split('.')
-  const [header, payload] = parts.slice(0, 2).map(decoded)
+  const [header, payload] = parts.slice(0, 2).map(objectOfPart)
   if (parts.length !== 3 || !parts.every((part) => PART.test(part)) || !header || !payload)
     return refuseToken('token is not a JWT')
   if (typeof header['alg'] !== 'string' || !ALGORITHM.test(header['alg']))
     return refuseToken('token is not signed by a cluster')
   return { ...claimed(payload), expiresAt: expiryOf(payload, now) }
-}
-
-const decoded = (part: string): Readonly<Record<string, unknown>> | undefined => {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString())
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined
-  } catch {
-    return undefined
-  }
 }
 
 const msOf = (seconds: unknown): number =>
@@ -58,7 +48,7 @@ const msOf = (seconds: unknown): number =>
 /**
  * Earlier of `exp` and `kubernetes.io.warnafter`, because pods get tokens that are valid for a year but renewed hourly.
  */
-const expiryOf = (payload: Readonly<Record<string, unknown>>, now: Date): Date => {
+const expiryOf = (payload: Claims, now: Date): Date => {
   const ends = msOf(payload['exp'])
   if (!(ends <= MAX_MS)) return refuseToken('token has no usable expiry')
   const meant = msOf(member(payload, 'kubernetes.io')?.['warnafter'])
@@ -70,14 +60,14 @@ const expiryOf = (payload: Readonly<Record<string, unknown>>, now: Date): Date =
  * Account in unverified claims, from the claim `kubernetes.io` or the subject. The function refuses a token in which
  * they differ.
  */
-const claimed = (payload: Readonly<Record<string, unknown>>): Account => {
+const claimed = (payload: Claims): Account => {
   const { byClaim, bySubject, details } = namesIn(payload)
   if (byClaim && bySubject && !agree(byClaim, bySubject)) return refuseToken('token names two accounts')
   return { ...(byClaim ?? bySubject ?? refuseToken('token names no service account')), ...details }
 }
 
 /** Account in verified claims. The claim `kubernetes.io` must name it, and the subject, if present, must agree. */
-export const signedFor = (payload: Readonly<Record<string, unknown>>): Account => {
+export const signedFor = (payload: Claims): Account => {
   const { byClaim, bySubject, details } = namesIn(payload)
   if (!byClaim) return refuseToken('token has no usable claim kubernetes.io')
   if (payload['sub'] !== undefined && (!bySubject || !agree(byClaim, bySubject)))
@@ -85,7 +75,7 @@ export const signedFor = (payload: Readonly<Record<string, unknown>>): Account =
   return { ...byClaim, ...details }
 }
 
-const namesIn = (payload: Readonly<Record<string, unknown>>) => {
+const namesIn = (payload: Claims) => {
   const claim = member(payload, 'kubernetes.io')
   const [account, pod] = [member(claim, 'serviceaccount'), member(claim, 'pod')]
   return {
@@ -132,12 +122,10 @@ export const isAllowed = (allowed: Allowed, { namespace, name }: Account): boole
       entry.serviceAccounts.some((account) => ['*', name].includes(account)),
   )
 
-const member = (
-  object: Readonly<Record<string, unknown>> | undefined,
-  name: string,
-): Readonly<Record<string, unknown>> | undefined => {
+type Claims = Readonly<Record<string, unknown>>
+const member = (object: Claims | undefined, name: string): Claims | undefined => {
   const value = object?.[name]
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined
+  return isObject(value) ? value : undefined
 }
 
 const named = (namespace: unknown, name: unknown): Account | undefined =>

@@ -84,7 +84,8 @@ const ask = async (
             method: 'POST',
             bearer: 'needed',
             headers: request.getHeaders(),
-            body: text(request.getBody()),
+            // The library sends JSON text only.
+            body: String(request.getBody()),
             signal,
           })
           // The library's exceptions quote the body of an unknown answer.
@@ -106,10 +107,6 @@ const ask = async (
     return clusterUnavailable(error)
   }
 }
-
-/** Body as text. The library sends JSON text only. */
-const text = (body: unknown): string =>
-  typeof body === 'string' ? body : clusterUnavailable('the request for a TokenReview is not text')
 
 const confirmed = ({ status }: V1TokenReview, claims: Account, audiences: readonly string[]): Account => {
   if (typeof status !== 'object' || status === null) return clusterUnavailable('TokenReview without a status')

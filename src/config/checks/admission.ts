@@ -1,19 +1,13 @@
 import type { RuledMethod, Subject, SubjectOf } from '../../access/rules.ts'
 import { admit } from '../../auth/codehost/membership.ts'
 import { emailRule } from '../../auth/identity.ts'
-import { type LoginCause, loginCauses } from '../../auth/login-causes.ts'
+import { causeRow } from '../../auth/refusal-details.ts'
 import { isAllowed } from '../../auth/service-accounts/service-account.ts'
-import { emailBar } from '../email.ts'
+import type { LoginCause } from '../../base/login-causes.ts'
+import { emailMatcher } from '../email.ts'
 import type { Config } from '../settings.ts'
 
 type Refused = { readonly reason: string; readonly why: string }
-
-const refusedBy = (cause: LoginCause): Refused => {
-  for (const [reason, causes] of Object.entries(loginCauses))
-    for (const [name, [why]] of Object.entries(causes as Readonly<Record<string, readonly [string, string]>>))
-      if (name === cause) return { reason, why }
-  return { reason: cause, why: cause }
-}
 
 type Methods = Config['authentication']['methods']
 
@@ -23,13 +17,13 @@ const refusals: {
   oidc: ({ provider, claims }, { oidc }) => {
     if (oidc.email_matches.length === 0) return undefined
     const assumed = oidc.providers.get(provider)?.assume_email_verified
-    const cause = emailRule(emailBar(oidc.email_matches), claims, assumed)
-    return cause && refusedBy(cause)
+    const cause = emailRule(emailMatcher(oidc.email_matches), claims, assumed)
+    return cause && causeRow(cause)
   },
   codehost: (subject, { codehost }) => {
     const { allowed_organizations: allowedOrganizations, allowed_teams: allowedTeams } = codehost
     const { barred } = admit(subject, { allowedOrganizations, allowedTeams }) as { readonly barred?: LoginCause }
-    return barred && refusedBy(barred)
+    return barred && causeRow(barred)
   },
   orchestrator: ({ namespace, account: name }, { orchestrator }) => {
     const allowed = orchestrator.allowed.map(({ namespace, service_accounts }) => ({

@@ -1,5 +1,5 @@
 import { rowNow } from '../../as-of/as-of.ts'
-import type { LoginCause } from '../../auth/login-causes.ts'
+import type { LoginCause } from '../../base/login-causes.ts'
 import type { TokenEntry } from '../../projections/token-memory/token-index.ts'
 import { tokens } from '../../projections/tokens.ts'
 import type { CommandServices } from '../services/commands.ts'

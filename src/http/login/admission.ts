@@ -64,41 +64,25 @@ const isAbout = (rule: Rule, subject: Subject): boolean =>
     ? subject.method === 'oidc' && rule.provider === subject.provider
     : rule.method === subject.method
 
-/** Refusals of a subject to which the rules of its method grant nothing. */
-type Refusals<S> = {
-  /** No rule applies to the method or provider. */
-  readonly unruled: (subject: S) => string
-  /** No rule matches the subject. */
-  readonly unmatched: (policy: AccessPolicy, subject: S, rules: number) => Refusal
-}
-
-const refusalsFor: { readonly [M in RuledMethod]: Refusals<SubjectOf<M>> } = {
-  oidc: {
-    unruled: ({ provider }) => `the provider ${provider}`,
-    unmatched: (policy, subject, rules) =>
-      refusalFor('grant_claims', { rules, provider: subject.provider, claims: missedClaims(policy, subject) }),
-  },
-  codehost: {
-    unruled: () => 'the code host',
-    unmatched: (_policy, { organizations, teams }, rules) =>
-      refusalFor('grant_memberships', {
-        rules,
-        organizations: organizations.length,
-        teams: Object.values(teams).flat().length,
-      }),
-  },
-  orchestrator: {
-    unruled: () => 'service accounts',
-    unmatched: (_policy, _subject, rules) => refusalFor('grant_account', { rules }),
-  },
+/** Login method of a subject, and the properties by which no rule matches it. */
+const unmatched: {
+  readonly [M in RuledMethod]: (subject: SubjectOf<M>, policy: AccessPolicy) => readonly [way: string, found: string]
+} = {
+  oidc: (subject, policy) => [`the provider ${subject.provider}`, missedClaims(policy, subject)],
+  codehost: ({ organizations, teams }) => [
+    'the code host',
+    `organizations kept of this person: ${organizations.length}, teams: ${Object.values(teams).flat().length}`,
+  ],
+  orchestrator: () => ['service accounts', ''],
 }
 
 /** Refusal of a subject to which the rules grant nothing. */
 const nothingFor = (policy: AccessPolicy, subject: Subject): Refusal => {
-  const { unruled, unmatched } = refusalsFor[subject.method] as Refusals<Subject>
+  if (matchingRules(policy, subject).length > 0) return refusalFor('grant_nowhere')
   const rules = policy.rules.filter((rule) => isAbout(rule, subject)).length
-  if (rules === 0) return refusalFor('grant_unruled', { way: unruled(subject) })
-  return matchingRules(policy, subject).length > 0 ? refusalFor('grant_nowhere') : unmatched(policy, subject, rules)
+  const describe = unmatched[subject.method] as (subject: Subject, policy: AccessPolicy) => readonly [string, string]
+  const [way, found] = describe(subject, policy)
+  return refusalFor('grant_unmatched', { rules, way, what: rules > 0 && found !== '' ? `; ${found}` : '' })
 }
 
 /**

@@ -1,20 +1,29 @@
-import { type LoginFailureText, loginFailures } from '../../../src/contract/login/login-failures.ts'
+import { type LoginFailureText, loginPages, providerErrors } from '../../../src/base/login-causes.ts'
 
-const tryAgain = 'Try again. If it stays, give the request id to an administrator.'
+const own: LoginFailureText = {
+  title: 'Rollcall could not finish the sign-in.',
+  check: 'Try again in a minute. If it stays, give the request id to an administrator.',
+}
+const failed: LoginFailureText = { title: 'The sign-in failed.', check: loginPages.provider_error.check }
+
+/** Texts by reason, by the provider's error code, or by a cause that the person can resolve. */
+const texts: Readonly<Record<string, LoginFailureText>> = {
+  ...loginPages,
+  ...providerErrors,
+  rate_limited: { title: 'Too many sign-ins from your network.', check: 'Wait a minute, then try again.' },
+  not_found: { title: 'This way to sign in is not there any more.', check: 'Choose another one below.' },
+  backend_unavailable: own,
+  auth_stale: own,
+  internal: own,
+}
 
 /** Text for a failed sign-in. An unknown code has a general text, so that the address cannot inject any. */
-export const loginFailure = (error: string): LoginFailureText => {
-  const known = Object.hasOwn(loginFailures, error) ? loginFailures[error] : undefined
-  if (known) return known
-  return {
-    title: /^[a-z_]{1,64}$/.test(error) ? 'The provider reported an error.' : 'The sign-in failed.',
-    check: tryAgain,
-  }
-}
+export const loginFailure = (error: string): LoginFailureText =>
+  Object.hasOwn(texts, error) ? texts[error]! : /^[a-z_]{1,64}$/.test(error) ? loginPages.provider_error : failed
 
 /** Text for a failed sign-in by its cause, if the cause is known, else by its code. */
 export const loginFailureOf = (error: string, cause: string | undefined): LoginFailureText =>
-  loginFailure(cause !== undefined && Object.hasOwn(loginFailures, cause) ? cause : error)
+  loginFailure(cause !== undefined && Object.hasOwn(texts, cause) ? cause : error)
 
 /** Validates the request id of an address. */
 export const requestRef = (ref: string | undefined): string | undefined =>
