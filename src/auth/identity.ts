@@ -57,3 +57,21 @@ export const text = (value: unknown): string | undefined =>
 /** Returns the texts of claims, in the order of their names. */
 export const texts = (claims: Claims, names: readonly string[]): readonly (string | undefined)[] =>
   names.map((name) => text(claims[name]))
+
+/** Type guard for a JSON object. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Parses a JSON object; undefined for any other text. */
+export const objectIn = (text: string): Readonly<Record<string, unknown>> | undefined => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Parses the JSON object in a part of a JWT; undefined for any other part. */
+export const objectOfPart = (part = ''): Readonly<Record<string, unknown>> | undefined =>
+  objectIn(Buffer.from(part, 'base64url').toString())

@@ -27,8 +27,8 @@ export const codesOf = (error: unknown) => {
   }
 }
 
-/** Component that one of our own errors is about: the proxy, an authority file, or the answer. */
-export type OwnFault = 'proxy' | 'authority' | 'answer'
+/** Subject of our own errors: the proxy, an authority file, the answer, or a 2xx answer that is too large. */
+export type OwnFault = 'proxy' | 'authority' | 'answer' | 'large'
 const ours = new WeakMap<object, OwnFault>()
 
 /** Creates an error with a sentence of our own, which may be logged unchanged. */
@@ -38,7 +38,7 @@ export const ownError = (about: OwnFault, sentence: string): Error => {
   return error
 }
 
-/** Returns the component of such an error; undefined for any other error. */
+/** Returns the subject of such an error; undefined for any other error. */
 export const ownFaultOf = (error: unknown): OwnFault | undefined =>
   error instanceof Error ? ours.get(error) : undefined
 

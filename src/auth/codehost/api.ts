@@ -1,6 +1,5 @@
 import { type Configuration, customFetch, fetchProtectedResource } from 'openid-client'
-import { text } from '../identity.ts'
-import { isObject } from '../json-object.ts'
+import { isObject, text } from '../identity.ts'
 import { tooMuchTold } from '../oidc/callback.ts'
 import { jsonOf, type ProviderFetch, type ProviderStep, placeOf, unusable } from '../outgoing/provider-fetch.ts'
 import type { CodehostKind } from './kinds.ts'

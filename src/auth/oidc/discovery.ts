@@ -1,7 +1,7 @@
 import { allowInsecureRequests, customFetch, discovery, None, type ServerMetadata } from 'openid-client'
 import { isRefusal, whyOf } from '../../base/errors.ts'
 import { type Cached, cached } from '../cached.ts'
-import { isObject } from '../json-object.ts'
+import { isObject } from '../identity.ts'
 import { KEY_SET } from '../outgoing/authority.ts'
 import {
   type Asking,

@@ -9,12 +9,13 @@ import {
   type TokenEndpointResponseHelpers,
 } from 'openid-client'
 import { Refusal } from '../../base/errors.ts'
+import type { LoginCause } from '../../base/login-causes.ts'
 import type { LoginKind } from '../../events/login.ts'
-import { isObject } from '../json-object.ts'
+import { isObject, objectOfPart } from '../identity.ts'
 import { type ProviderFetch, type ProviderStep, placeOf, refusedBy, unusable } from '../outgoing/provider-fetch.ts'
-import { refusalFor } from '../refusal-details.ts'
+import { type Gaps, refusalFor } from '../refusal-details.ts'
+import { codesOf } from '../safe-cause.ts'
 import { refuseCallback, tooMuchTold } from './callback.ts'
-import { idTokenCause } from './id-token-cause.ts'
 import { providerSays } from './provider-says.ts'
 
 /** Error codes about the code or its user. */
@@ -90,6 +91,34 @@ const refused = (
       return refuseCallback(callback, 'code_refused', { ...place }, extras)
   }
   return refusedBy(place, status, extras)
+}
+
+const CLAIMS: readonly string[] = ['iss', 'aud', 'azp', 'nonce']
+
+/** Returns true if the signature check failed. No other error of the library has a cause with a `signature`. */
+const isOfSignature = (error: unknown): boolean => {
+  const { cause } = (error ?? {}) as { readonly cause?: unknown }
+  return cause instanceof Error ? isOfSignature(cause) : isObject(cause) && 'signature' in cause
+}
+
+/** Cause for an ID token that the library refused, and its details. The cause contains no part of the token. */
+const idTokenCause = (idToken: string, error: unknown, algorithms: readonly string[]): readonly [LoginCause, Gaps?] => {
+  const { alg, enc } = objectOfPart(idToken.split('.', 1)[0]) ?? {}
+  const algorithm = (what: string) => ['id_token_algorithm', { what }] as const
+  if (enc !== undefined || idToken.split('.').length === 5) return algorithm('encrypted')
+  if (typeof alg === 'string') {
+    if (/^HS\d/.test(alg)) return algorithm('signed with a secret (such as HS256), not with a key')
+    if (alg.toLowerCase() === 'none') return algorithm('not signed')
+    if (!algorithms.includes(alg))
+      return algorithm('signed with an algorithm that Rollcall or the discovery document does not support')
+  }
+  const { codes, claims } = codesOf(error)
+  const claim = claims.at(-1)
+  if (claims.includes('auth_time')) return ['id_token_time', { claim: 'auth_time is older than max_age' }]
+  if (codes.includes('OAUTH_KEY_SELECTION_FAILED')) return ['id_token_key', { what: 'no single key that fits it' }]
+  if (codes.includes('OAUTH_JWT_TIMESTAMP_CHECK_FAILED')) return ['id_token_time', { claim: 'exp or nbf' }]
+  if (claim !== undefined && CLAIMS.includes(claim)) return ['id_token_claims', { claim }]
+  return isOfSignature(error) ? ['id_token_key', { what: 'a wrong signature' }] : ['id_token_malformed']
 }
 
 const attempt = async (

@@ -1,7 +1,7 @@
 import { type Configuration, customFetch, fetchUserInfo } from 'openid-client'
 import type { Claims } from '../../access/claims.ts'
 import { Refusal } from '../../base/errors.ts'
-import { isObject, objectIn } from '../json-object.ts'
+import { isObject, objectIn } from '../identity.ts'
 import { type ProviderFetch, type ProviderStep, placeOf, refusedBy, unusable } from '../outgoing/provider-fetch.ts'
 import { safeCause } from '../safe-cause.ts'
 import { refuseCallback, tooMuchTold } from './callback.ts'

@@ -48,11 +48,6 @@ type OutgoingRequest = {
   readonly repeatable: boolean
 }
 
-/** Errors of 2xx answers that exceed the size limit. */
-const large = new WeakSet<object>()
-/** Returns true if the call failed because a 2xx answer exceeds the size limit. */
-export const isGoodButLarge = (error: unknown): boolean => error instanceof Error && large.has(error)
-
 /** Errors of connections on which the server had answered before. */
 const ofUsed = new WeakSet<object>()
 const CLOSED: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
@@ -110,9 +105,8 @@ const read = async ({ statusCode, headers, body }: Dispatcher.ResponseData, most
     return { status: statusCode, headers: Object.fromEntries(received), body: Buffer.from(await body.arrayBuffer()) }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'UND_ERR_RES_EXCEEDED_MAX_SIZE') throw error
-    const exceeded = ownError('answer', `answer larger than ${most === MOST ? '1 MiB' : `${most / 1024} KiB`}`)
-    if (statusCode >= 200 && statusCode < 300) large.add(exceeded)
-    throw exceeded
+    const size = most === MOST ? '1 MiB' : `${most / 1024} KiB`
+    throw ownError(statusCode >= 200 && statusCode < 300 ? 'large' : 'answer', `answer larger than ${size}`)
   }
 }
 
@@ -183,7 +177,7 @@ export const outgoing = ({ clock, userAgent, limit, most = MOST, trust, proxyOf,
     const path = url.pathname + url.search
     const request: Dispatcher.RequestOptions = {
       origin: hop.origin,
-      method: method,
+      method,
       // A forwarding proxy needs the absolute form of the URL (RFC 9112 §3.2.2).
       path: hop === url ? path : url.origin + path,
       headers: {

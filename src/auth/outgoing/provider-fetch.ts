@@ -5,7 +5,7 @@ import type { LoginCause } from '../../base/login-causes.ts'
 import { refusalFor } from '../refusal-details.ts'
 import { codesOf, type OwnFault, ownFaultOf, safeCause } from '../safe-cause.ts'
 import { trustIn } from './authority.ts'
-import { isGoodButLarge, outgoing, type Reach } from './outgoing.ts'
+import { outgoing, type Reach } from './outgoing.ts'
 
 const TIMEOUT_MS = 5000
 /** Pattern of the TLS error codes about the server's certificate. */
@@ -17,6 +17,7 @@ const faults: Readonly<Record<OwnFault, LoginCause>> = {
   proxy: 'proxy_failing',
   authority: 'certificate',
   answer: 'answer_unusable',
+  large: 'answer_unusable',
 }
 
 /** Purpose and host of a call. */
@@ -76,11 +77,13 @@ export const providerFetch = ({ clock, userAgent, caPath, proxyOf, mayBeHttp, tr
   ): Promise<Response> => {
     const place = placeOf(step, url)
     try {
-      const answer = await ask({ url, method, headers, body: body?.toString(), repeatable: method === 'GET' })
+      // The OpenID library sends only forms.
+      const form = (body as URLSearchParams | null | undefined)?.toString()
+      const answer = await ask({ url, method, headers, body: form, repeatable: method === 'GET' })
       const content = answer.body.length === 0 ? null : answer.body
       return new Response(content, { status: answer.status, headers: answer.headers })
     } catch (error) {
-      if (tooLarge && isGoodButLarge(error)) return tooLarge(place)
+      if (tooLarge && ownFaultOf(error) === 'large') return tooLarge(place)
       throw refusalIn(error) ?? outOfReach(place, error)
     }
   }

@@ -1,5 +1,5 @@
 import { refuse } from '../../base/errors.ts'
-import { isObject, objectOfPart } from '../json-object.ts'
+import { isObject, objectOfPart } from '../identity.ts'
 
 const MAX_BYTES = 16_384
 /** Maximum length of an attribute of an account. Longer attributes are dropped. */

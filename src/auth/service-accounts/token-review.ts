@@ -85,7 +85,7 @@ const ask = async (
             bearer: 'needed',
             headers: request.getHeaders(),
             // The library sends JSON text only.
-            body: String(request.getBody()),
+            body: request.getBody() as string,
             signal,
           })
           // The library's exceptions quote the body of an unknown answer.
