@@ -34,7 +34,7 @@ export const loginPages = {
     check: 'Going back to it does not work. Sign in again.',
   },
   issuer_mismatch: {
-    title: 'The answer came from another provider than asked.',
+    title: 'The answer came from another provider.',
     check: 'Tell an administrator: somebody may be tampering with sign-ins.',
   },
   provider_error: {
@@ -58,11 +58,11 @@ export const loginPages = {
     check: `Try again in a minute. ${giveId}`,
   },
   userinfo_invalid: {
-    title: 'What the provider says about you could not be trusted.',
+    title: 'The data of the provider about you could not be trusted.',
     check: `Try again. ${giveId}`,
   },
   identity_too_large: {
-    title: 'The provider tells more about you than Rollcall can keep.',
+    title: 'The provider sends more about you than Rollcall can keep.',
     check: 'An administrator must have the provider send less of you, such as fewer groups. Give them the request id.',
   },
   provider_unavailable: {
