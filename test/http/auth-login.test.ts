@@ -444,7 +444,10 @@ await t.test('a login uses userinfo and authorization parameters as configured',
     refusalOf((await logIn(service, OIDC)).answer),
     handled('userinfo_invalid', 'userinfo was refused', 'OIDC'),
   )
-  t.match(await service.logged(), /"why":"userinfo is of another person than the ID token \(sub\)"/)
+  t.match(
+    await service.logged(),
+    /"why":"the userinfo answer is invalid: it is about another person than the ID token \(sub\)"/,
+  )
   // The ID token cannot verify the email of userinfo.
   liar.lies = {
     claims: { email: 'ada@example.com', email_verified: true },
