@@ -76,8 +76,8 @@ type Rule = keyof typeof RULES
 const ALLOWED: Readonly<Record<Rule, Readonly<Partial<Record<Area, number>>>>> = {
   'rule 3: begins with a headless clause': { src: 2, ui: 0, tests: 0 },
   'half a sentence before a line that begins with a capital': { docs: 0, api: 0 },
-  'rule 4: a verb of people': { src: 3, ui: 0, messages: 7, tests: 0, changelog: 0, api: 90, docs: 1, deploy: 0 },
-  'rule 10: a word to avoid': { src: 3, ui: 0, messages: 7, tests: 1, changelog: 0, api: 27, docs: 1, deploy: 0 },
+  'rule 4: a verb of people': { src: 3, ui: 0, messages: 7, tests: 0, changelog: 0, api: 3, docs: 1, deploy: 0 },
+  'rule 10: a word to avoid': { src: 3, ui: 0, messages: 6, tests: 1, changelog: 0, api: 4, docs: 1, deploy: 0 },
   'rule 12: a test name of more than 90 characters': { tests: 2 },
 }
 
