@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createDefaultNamespace } from '../src/app/bootstrap.ts'
+import { createDefaultNamespace } from '../src/app/features/bootstrap.ts'
 import { openStores } from '../src/app/stores/stores.ts'
 import { systemClock } from '../src/base/clock.ts'
 import { enveloper } from '../src/commands/envelope.ts'
@@ -20,7 +20,7 @@ export const seedFlags = async (config: Config, count: number): Promise<void> =>
   const keys = ['beta', 'staff', 'region']
   try {
     for await (const _ of stores.log.read(`flag-default+flag-${count - 1}`)) return
-    await createDefaultNamespace({ execute, applied: async () => undefined })
+    await createDefaultNamespace({ execute, applied: async () => () => undefined })
     let incarnation = ''
     for (const key of keys) {
       const named = { namespace: 'default', key, name: key, description: '' }

@@ -5,12 +5,13 @@ import type { Tracer } from '../base/tracing.ts'
 import type { Config } from '../config/load.ts'
 import { shutDown } from '../http/server.ts'
 import { type Composed, compose } from './compose.ts'
+import { serverSettings } from './core/settings.ts'
 import { endInTime, unlessEnding } from './lifecycle/ending.ts'
 import { causeOf, type StopCause } from './lifecycle/presence.ts'
 import { bound, serving } from './lifecycle/serving.ts'
 import { sooner, standbyServer } from './lifecycle/standby-server.ts'
-import { serverSettings } from './settings.ts'
 import { damageWatch } from './stores/damage.ts'
+import type { InitialState } from './stores/store-listeners.ts'
 import { openStores, type Stores } from './stores/stores.ts'
 import { type Fatal, faults } from './telemetry/fatal.ts'
 import { logForeignLines } from './telemetry/foreign-lines.ts'
@@ -24,7 +25,7 @@ const REQUESTS = 0.8
 type Running = { readonly url: string; readonly close: () => Promise<void> }
 /** The listening service. */
 type Listening = { readonly url: string; readonly close: (cause: StopCause) => Promise<void> }
-type StartOptions = {
+type StartOptions = Pick<InitialState, 'acceptLostKeys' | 'acceptDamagedLog'> & {
   readonly warnings?: readonly string[]
   /** Log lines about access that is intentionally open. */
   readonly meant?: readonly string[]
@@ -32,10 +33,6 @@ type StartOptions = {
   readonly clock?: Clock
   /** Open stores, used instead of the configured ones. */
   readonly stores?: Stores
-  /** Reason of the operator for starting without the keys that the history was written with. */
-  readonly acceptLostKeys?: string | undefined
-  /** Reason of the operator for starting with a damaged log. */
-  readonly acceptDamagedLog?: string | undefined
   /** Aborts the start: opened resources are closed, and `start` rejects with the reason. */
   readonly ending?: AbortSignal
   /**
@@ -148,31 +145,31 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
   const { ending } = options
   let tracer: Tracer | undefined
   endInTime(clock, ending, config.server.shutdown_grace, logger, options.cut)
+  const ended = async () => {
+    await tracer?.close()
+    release()
+    unlogged()
+    await flushed()
+  }
   try {
     if (config.tracing.otlp_endpoint !== undefined) tracer = await tracerOf(config, logger, clock)
     const { url, close } = await listening(config, logger, fatal, { ...options, clock, tracer })
     let closing: Promise<void> | undefined
-    const ended = async (cause: StopCause) => {
+    const closed = async (cause: StopCause) => {
       try {
         await close(cause)
       } finally {
-        await tracer?.close()
-        release()
-        unlogged()
-        await flushed()
+        await ended()
       }
     }
-    const end = (cause: StopCause) => (closing ??= ended(cause))
+    const end = (cause: StopCause) => (closing ??= closed(cause))
     endWith(() => end('error'))
     return { url, close: () => end('signal') }
   } catch (error) {
-    await tracer?.close()
     if (isFailure(error)) logger.error(error.message.replaceAll('\n', ' '))
-    release()
-    unlogged()
     const stopped = ending?.aborted === true && !isFailure(error)
     if (stopped) logger.info('rollcall was stopped before it accepted requests')
-    await flushed()
+    await ended()
     throw stopped ? ending.reason : error
   }
 }

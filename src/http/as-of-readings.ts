@@ -3,7 +3,7 @@ import type { Moment } from '../as-of/as-of.ts'
 import { bulkhead } from '../auth/bulkhead.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refusal } from '../base/errors.ts'
-import type { Metrics } from './operations/metrics.ts'
+import type { Metrics } from './metrics/metrics.ts'
 import type { Spec } from './route/route.ts'
 import { addressKey } from './wire/client-address.ts'
 import type { Answer } from './wire/reply.ts'
@@ -112,9 +112,12 @@ export const asOfReadings = (
     return Promise.race([reading, rejected(signal)])
   }
 }
-export type AsOfReadings = ReturnType<typeof asOfReadings>
-
-type HolderOf = { readonly holderOf: (tokenId: string) => Promise<string> }
+type HolderOf = {
+  /** The holder of a token, as a text that all tokens of one holder share. */
+  readonly holderOf: (tokenId: string) => Promise<string>
+}
+/** Reads of past states, bounded by holder. */
+export type PastReadings = HolderOf & { readonly read: ReturnType<typeof asOfReadings> }
 
 const wantsAudit = ({ access }: Spec): boolean => access.credential !== 'public' && access.right === 'audit.read'
 const isOfOne = ({ method, url }: Spec): boolean => method === 'GET' && /\/:[^/]+$/.test(url)
@@ -125,10 +128,10 @@ export const holderOfRequest = async (
   { caller: { actor }, address }: Pick<FastifyRequest, 'caller' | 'address'>,
 ): Promise<string> => (actor.id === undefined ? addressKey(address) : holderOf(actor.id))
 
-const readerOf = async (service: HolderOf, request: FastifyRequest): Promise<Reader> => {
+const readerOf = async (readings: HolderOf, request: FastifyRequest): Promise<Reader> => {
   const { spec } = request
   const isReview = wantsAudit(spec!)
-  const holder = await holderOfRequest(service, request)
+  const holder = await holderOfRequest(readings, request)
   return { holder, isReview, preferred: isReview || isOfOne(spec!) }
 }
 
@@ -153,7 +156,7 @@ const dated = async <T>(answer: Answer<T>, snapshot: Snapshot | undefined): Prom
 
 /** Answers a read of a past state within the limits. The read stops when the client disconnects. */
 export const asOfReading = async <T>(
-  service: { readonly pastReadings: AsOfReadings } & HolderOf,
+  { pastReadings }: { readonly pastReadings: PastReadings },
   request: FastifyRequest,
   answer: () => Promise<Answer<T>> | Answer<T>,
 ): Promise<Answer<T>> => {
@@ -164,7 +167,7 @@ export const asOfReading = async <T>(
   socket.once('close', leave)
   request.stop = stop.signal
   try {
-    return await service.pastReadings(await readerOf(service, request), stop, async () =>
+    return await pastReadings.read(await readerOf(pastReadings, request), stop, async () =>
       dated(await answer(), request.moment),
     )
   } finally {

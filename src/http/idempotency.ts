@@ -4,7 +4,7 @@ import { Refusal, refuse } from '../base/errors.ts'
 import type { SecretShown } from '../contract/error.ts'
 import type { Views } from '../projections/views.ts'
 import { KEPT_MS, storedAnswers } from './kept-answers.ts'
-import type { Cell } from './operations/metrics.ts'
+import type { Cell } from './metrics/metrics.ts'
 import type { Answer } from './wire/reply.ts'
 
 const TABLE = 'requests'

@@ -6,13 +6,12 @@ import { refuse } from '../base/errors.ts'
 import { positionOf } from '../contract/readers/moment.ts'
 import { lengthOf } from '../contract/readers/value.ts'
 import { asOfReading } from './as-of-readings.ts'
-import type { Fingerprint } from './idempotency.ts'
+import type { Fingerprint, Idempotency } from './idempotency.ts'
 import { insistOnReason } from './required-reason.ts'
 import type { ServiceSteps, Step } from './route/pipeline.ts'
 import type { AuthServices } from './services/auth.ts'
 import type { CommandServices } from './services/commands.ts'
-import type { InstanceServices } from './services/instance.ts'
-import type { ReadServices } from './services/reads.ts'
+import type { HistoryServices } from './services/history.ts'
 
 const WAIT_MS = 2_000
 
@@ -104,10 +103,9 @@ const readsPast = (query: unknown): boolean => (query as { readonly at?: unknown
 
 /** Steps 9 to 11 of api.md §1.3, except query and field rules. */
 export const preconditions = (
-  service: Pick<CommandServices, 'alone' | 'log' | 'seen'> &
-    Pick<InstanceServices, 'settings'> &
-    Pick<ReadServices, 'idempotency' | 'pastReadings'> &
-    Pick<AuthServices, 'holderOf'>,
+  service: Pick<CommandServices, 'log' | 'settings'> &
+    Pick<HistoryServices, 'seen' | 'pastReadings'> &
+    Pick<AuthServices, 'alone'> & { readonly idempotency: Idempotency },
 ): Required<Pick<ServiceSteps, 'readHeaders' | 'replay' | 'boundReading'>> => {
   const reached = async (after: bigint): Promise<void> => {
     if (service.alone && after > (await service.log.head())) beyondHead()

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Tracer } from '../base/tracing.ts'
 import { METHODS, type Method } from '../events/token.ts'
 import { tracedEvaluator } from './evaluation/evaluation-events.ts'
 import { evaluator } from './evaluation/evaluator.ts'
@@ -43,12 +44,25 @@ import { segmentMatchRoutes } from './routes/segment-match.ts'
 import { segmentsRoutes } from './routes/segments.ts'
 import { snapshotRoutes } from './routes/snapshot.ts'
 import { variantsRoutes } from './routes/variants.ts'
-import type { Service } from './services/service.ts'
+import type { EvaluationService, FlagService } from './services/flags.ts'
+import type { ErasureService, HistoryService, SearchService } from './services/history.ts'
+import type { InstanceServices } from './services/instance.ts'
+import type { Exchange, LoginService } from './services/logins.ts'
+import type { TokenService } from './services/tokens.ts'
+
+type Service = InstanceServices &
+  FlagService &
+  EvaluationService &
+  TokenService &
+  LoginService &
+  HistoryService &
+  SearchService &
+  ErasureService & { readonly exchange: Exchange | undefined; readonly tracer: Tracer | undefined }
 
 /** Routes that issue tokens, by method. A disabled method has none, except the callbacks of a login. */
 const methodRoutes: Readonly<Record<Method, (app: FastifyInstance, service: Service) => void>> = {
   token: (app, service) => {
-    if (service.methods.token.enabled) authTokenRoutes(app, service)
+    if (service.logins.methods.token.enabled) authTokenRoutes(app, service)
   },
   oidc: authOidcRoutes,
   codehost: authCodehostRoutes,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { BUILT_IN } from '../../src/access/roles.ts'
 import type { AccessPolicy } from '../../src/access/rules.ts'
-import { configuredAccess, toldAccess } from '../../src/app/access-policy.ts'
+import { configuredAccess, toldAccess } from '../../src/app/features/access-policy.ts'
 import { pseudonyms } from '../../src/auth/pseudonyms.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { isRefusal, Refusal } from '../../src/base/errors.ts'

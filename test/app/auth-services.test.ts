@@ -1,21 +1,19 @@
 import t from 'tap'
-import { authServicesOf } from '../../src/app/auth/auth-services.ts'
-import { outageLog } from '../../src/app/telemetry/outage-log.ts'
+import { tokensOf } from '../../src/app/features/tokens.ts'
 import { mint } from '../../src/auth/client-token.ts'
 import { Refusal } from '../../src/base/errors.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { erasureStore } from '../../src/projections/erasures.ts'
 import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const { config } = loadConfig({ env: {} })
-type Core = Parameters<typeof authServicesOf>[1]
+type Core = Parameters<typeof tokensOf>[0]
 
 /**
  * Token verification of an instance that no longer follows the log, or that is alone; `waits`: durations of its waits
  * for the log, memory and view.
  */
-const entrance = async (alone: boolean) => {
+const entrance = (alone: boolean) => {
   const clock = virtualClock()
   const waits: number[] = []
   let searches = 0
@@ -24,30 +22,29 @@ const entrance = async (alone: boolean) => {
     return result
   }
   const core = {
+    config,
+    settings: {},
     clock,
-    faults: outageLog({ error: () => undefined, info: () => undefined }, clock),
+    alone,
     onError: () => () => undefined,
+    views: { list: async () => (searches++, { rows: [], total: 0 }) },
     stores: {
-      views: { list: async () => (searches++, { rows: [], total: 0 }) },
       pepper: { kid: 'k1', key: new Uint8Array(32) },
       limiter: () => undefined,
     },
-    time: { present: clock.now },
+    now: clock.now,
+    time: { steady: () => () => true },
     index: tokenIndex(10),
-    erasures: erasureStore(() => undefined),
-    follower: {
-      seen: async (_: bigint, withinMs: number) => wait(withinMs, false),
-      viewsReached: async (_view: unknown, _: bigint, withinMs: number) => wait(withinMs, false),
-    },
+    seen: async (_: bigint, withinMs: number) => wait(withinMs, false),
+    viewsReached: async (_view: unknown, _: bigint, withinMs: number) => wait(withinMs, false),
     ...(!alone && { lease: { newest: async (withinMs: number) => wait(withinMs, 7n) } }),
   } as unknown as Core
-  const policy = {} as Parameters<typeof authServicesOf>[2]['policy']
-  const { verifier } = await authServicesOf(config, core, { policy })
+  const { verifier } = tokensOf(core).services
   return { verifier, waits, searches: () => searches }
 }
 
 await t.test('an instance waits for log, memory and view before it refuses an unknown token', async (t) => {
-  const { verifier, waits, searches } = await entrance(false)
+  const { verifier, waits, searches } = entrance(false)
   await t.rejects(verifier.verify(mint('token')), new Refusal('auth_stale'))
   t.strictSame([waits, searches()], [[2_000, 250, 250, 0], 1])
   t.equal(await verifier.verify('mistyped '), undefined)
@@ -55,7 +52,7 @@ await t.test('an instance waits for log, memory and view before it refuses an un
 })
 
 await t.test('an instance with an embedded store refuses an unknown token at once', async (t) => {
-  const { verifier, waits, searches } = await entrance(true)
+  const { verifier, waits, searches } = entrance(true)
   t.equal(await verifier.verify(mint('token')), undefined)
   t.strictSame([waits, searches()], [[], 0])
 })

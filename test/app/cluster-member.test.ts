@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { clusterMember, followedMembership } from '../../src/app/cluster-member.ts'
+import { clusterMember, followedMembership } from '../../src/app/core/cluster-member.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import type { EventLog } from '../../src/events/log.ts'

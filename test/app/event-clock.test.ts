@@ -1,5 +1,5 @@
 import t from 'tap'
-import { eventClock } from '../../src/app/event-clock.ts'
+import { eventClock } from '../../src/app/stores/event-clock.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const HOUR = 3_600_000

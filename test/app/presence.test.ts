@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { aboutOf } from '../../src/app/about.ts'
+import { aboutOf } from '../../src/app/lifecycle/about.ts'
 import { presenceOf } from '../../src/app/lifecycle/presence.ts'
 import { version } from '../../src/base/version.ts'
 import { loadConfig } from '../../src/config/load.ts'

@@ -1,7 +1,6 @@
 import t from 'tap'
-import { scheduleCleanups } from '../../src/app/cleanups.ts'
-import { sweepOf } from '../../src/app/reapply-rules.ts'
-import type { Job } from '../../src/jobs/queue.ts'
+import { sweepOf } from '../../src/app/features/logins.ts'
+import { cleanups } from '../../src/app/features/tokens.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
@@ -20,20 +19,15 @@ const WAIT_MS = 30_000
 
 await t.test('a cleanup waits 30 s for the read models, and deletes nothing without them', async (t) => {
   const { clock, log, viewsReached } = behind()
-  const jobs: Job[] = []
   const method = { enabled: true, cleanup: { interval: 1, grace_period: 0 } }
   const methods = { token: method, oidc: method, codehost: method, orchestrator: method }
-  await scheduleCleanups(
-    { authentication: { methods } } as unknown as Parameters<typeof scheduleCleanups>[0],
-    {
-      stores: { views: {}, queue: { schedule: async (job: Job) => void jobs.push(job) } },
-      log,
-      time: { present: clock.now, steady: () => () => true },
-      follower: { viewsReached },
-      intervals: new Map(),
-    } as unknown as Parameters<typeof scheduleCleanups>[1],
-    { warn: () => undefined } as unknown as Parameters<typeof scheduleCleanups>[2],
-  )
+  const jobs = cleanups({
+    config: { authentication: { methods } },
+    log,
+    now: clock.now,
+    time: { steady: () => () => true },
+    viewsReached,
+  } as unknown as Parameters<typeof cleanups>[0])
   t.ok(jobs.length > 0)
   const over = jobs.map((job) => noted(job.run(new AbortController().signal, () => undefined)))
   await clock.advance(WAIT_MS - 1)
@@ -45,15 +39,15 @@ await t.test('a cleanup waits 30 s for the read models, and deletes nothing with
 await t.test('applying later access rules waits 30 s for the read models and is repeated', async (t) => {
   const { clock, log, viewsReached } = behind()
   const told: unknown[] = []
-  const service = {
+  const core = {
     settings: { access: { rules: [], unmatched: 'refuse' } },
     log,
     viewsReached,
-    policy: { number: async () => 1 },
+    clock,
     now: clock.now,
+    onError: () => (error: unknown) => void told.push(error),
   } as unknown as Parameters<typeof sweepOf>[0]
-  const onError = () => (error: unknown) => void told.push(error)
-  const sweep = sweepOf(service, { clock, onError }, { info: () => undefined })!
+  const sweep = sweepOf(core, { number: async () => 1 } as Parameters<typeof sweepOf>[1])!
   sweep.begin()
   await clock.advance(WAIT_MS - 1)
   t.strictSame(told, [])

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { compileFlag } from '../../src/evaluation/compile.ts'
 import { flagCounters } from '../../src/http/evaluation/answer-cache.ts'
-import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
+import { metricsOf, metricsPage } from '../../src/http/metrics/metrics.ts'
 
 const flagOf = (key: string) =>
   compileFlag({ key, type: 'boolean', enabled: false, variants: [], rules: [], rollouts: [] }, () => undefined)

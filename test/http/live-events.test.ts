@@ -3,11 +3,11 @@ import t from 'tap'
 import { FULL, type Reach, reachOf } from '../../src/access/reach.ts'
 import type { Right } from '../../src/access/rights.ts'
 import type { LogPosition } from '../../src/history/ranges.ts'
+import { reachAuthorizedNow } from '../../src/http/auth/reach-now.ts'
 import { liveEvents } from '../../src/http/history/live-events.ts'
 import { type EventsCall, namespaceIn, query } from '../../src/http/history/query.ts'
 import { streamSlots } from '../../src/http/history/stream-slots.ts'
 import { requiredRightsOf } from '../../src/http/route/required-rights.ts'
-import type { Service } from '../../src/http/services/service.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const place = (index: number): LogPosition => ({ index, position: BigInt(index), time: '' })
@@ -41,14 +41,16 @@ const streaming = async (reach: Reach = FULL, namespaceKey?: string) => {
     seen: (_: bigint, withinMs: number) => clock.sleep(withinMs),
     historyStreams: streamSlots(1),
     historyReads: { continues: () => true, counted: () => undefined, followed: () => undefined },
+    pastReadings: { holderOf: async (id: string) => id },
+  }
+  const reachNow = reachAuthorizedNow({
     names: { tokenCookie: 'rollcall_token' },
-    holderOf: async (id: string) => id,
     fresh: () => {
       state.checks++
       return state.valid
     },
     verifier: { cached: () => ({ reach: state.reach }) },
-  }
+  } as unknown as Parameters<typeof reachAuthorizedNow>[0])
   const caller = { actor: { kind: 'authentication', method: 'token', id: 'a' }, reach }
   const headers = { 'last-event-id': '7', authorization: 'Bearer a' }
   const raw = { headers, rawHeaders: [], socket: new EventEmitter() }
@@ -56,7 +58,9 @@ const streaming = async (reach: Reach = FULL, namespaceKey?: string) => {
   const request = { method: 'GET', headers, parameters, caller, raw, spec: { wants } }
   const reply = { raw: new EventEmitter() }
   const call = { query: query.read(parameters), params: {}, request, reply, caller, route: '/audit/v1/events' }
-  const { chunks } = await liveEvents(service as unknown as Service)(call as unknown as EventsCall)
+  const { chunks } = await liveEvents({ ...service, reachNow } as unknown as Parameters<typeof liveEvents>[0])(
+    call as unknown as EventsCall,
+  )
   void (async () => {
     for await (const chunk of chunks!) state.sent.push(String(chunk))
     state.ended = true

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { measureSlicesBy } from '../../src/base/event-loop.ts'
-import { addGauges } from '../../src/http/operations/gauges.ts'
-import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
-import { bytesOf, sharedPage } from '../../src/http/operations/metrics-page.ts'
-import { addStoreGauges } from '../../src/http/operations/store-gauges.ts'
+import { addGauges } from '../../src/http/metrics/gauges.ts'
+import { metricsOf, metricsPage } from '../../src/http/metrics/metrics.ts'
+import { bytesOf, sharedPage } from '../../src/http/metrics/metrics-page.ts'
+import { addStoreGauges } from '../../src/http/metrics/store-gauges.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
 import { tokens } from '../../src/projections/tokens.ts'
 import { memoryLog } from '../memory-log.ts'
@@ -151,7 +151,7 @@ await t.test('jobs are exported by their last result, and leases by their holder
     queue: { runs: async () => runs },
     intervals: new Map([['good', 60_000]]),
     restarts: { connection: 2 },
-    writesViews: () => false,
+    writes: () => false,
     sharing: () => true,
     viewLag: async () => 7,
     indexLag: async () => 8,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readModelsOf } from '../../src/app/history/read-models.ts'
+import { readModelsOf } from '../../src/app/stores/read-models.ts'
 import { logMarksAndStates, projections } from '../../src/projections/all.ts'
 import { checkpointsOf, START } from '../../src/projections/engine/checkpoints.ts'
 import { inspectViews } from '../../src/projections/engine/inspect-views.ts'

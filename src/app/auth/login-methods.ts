@@ -129,7 +129,7 @@ export const loginMethods = async (
   { pepper: { key: pepper }, limiter }: Pick<Stores, 'pepper' | 'limiter'>,
   calling: Calling,
   erased?: ReadonlySet<string>,
-): Promise<Logins> => {
+): Promise<Omit<Logins, 'methods' | 'reported'>> => {
   const { rate_limit } = config
   const { methods } = config.authentication
   const restricted = methods.oidc.email_matches.length > 0

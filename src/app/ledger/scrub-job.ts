@@ -1,6 +1,6 @@
 import { isRefusal } from '../../base/errors.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import type { Core } from '../core.ts'
+import type { Core } from '../core/core.ts'
 
 const NAME = 'ledger-scrub'
 /** Time in ms from the start to the first run, and between two looks at a tree that is not built yet. */

@@ -8,7 +8,7 @@ import type { SendToWitness, Witness } from '../../ledger/witness/submission.ts'
 import type { WitnessSettings } from '../../ledger/witness/witnesses.ts'
 import { USER_AGENT } from '../auth/login-methods.ts'
 import { reachOf } from '../auth/outgoing-reach.ts'
-import type { Core } from '../core.ts'
+import type { Core } from '../core/core.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 /** Timeout in ms of a request, and maximum size of its answer in bytes. */

@@ -5,7 +5,7 @@ import { instance as decider } from '../../commands/instance.ts'
 import type { Config } from '../../config/load.ts'
 import { canonical } from '../../events/json/canonical.ts'
 import { METHODS } from '../../events/token.ts'
-import type { Service } from '../../http/services/service.ts'
+import type { InstanceServices } from '../../http/services/instance.ts'
 import type { runner } from '../../projections/engine/runner.ts'
 import type { Rebuilt } from '../stores/verify-log-and-views.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -35,7 +35,7 @@ export const causeOf = (ending: AbortSignal | undefined): StopCause => (ending?.
 export const presenceOf = (
   { storage, authentication: { methods } }: Pick<Config, 'storage' | 'authentication'>,
   { instance, execute, follower, clock }: Parts,
-  { info, config }: Service['about'],
+  { info, config }: InstanceServices['about'],
   logger: Pick<Logger, 'warn'>,
 ) => {
   let hasStarted = false

@@ -1,5 +1,5 @@
 import { type Clock, withTimeout } from '../../base/clock.ts'
-import type { Service } from '../../http/services/service.ts'
+import type { InstanceServices } from '../../http/services/instance.ts'
 import type { LedgerState } from '../../ledger/ledger-keeper.ts'
 import { resources } from '../../projections/resources.ts'
 import type { Stores } from '../stores/stores.ts'
@@ -22,7 +22,7 @@ export const readinessOf = (
   readable: () => boolean,
   caughtUp: () => Promise<boolean>,
   ledgerState: () => LedgerState,
-): Service['readiness'] => {
+): InstanceServices['readiness'] => {
   const holds = (work: Promise<boolean>): Promise<boolean> => {
     const done = work.catch(() => false)
     return withTimeout(clock, PATIENCE_MS, done, () => false)

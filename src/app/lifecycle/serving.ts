@@ -10,12 +10,16 @@ import { metricsRoutes } from '../../http/routes/metrics.ts'
 import { uiRoutes } from '../../http/routes/ui.ts'
 import { mountRoutes } from '../../http/routes.ts'
 import { type HttpSettings, httpServer } from '../../http/server.ts'
-import type { Service } from '../../http/services/service.ts'
 import { uiPage } from '../../http/ui/page.ts'
 import { bind, openPort, type Port, unbind } from '../../http/wire/port.ts'
+import type { Budgets } from '../../http/wire/room.ts'
 import { largeHeaderSpells } from '../telemetry/large-headers.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { uiFiles } from './ui-files.ts'
+
+type Service = Parameters<typeof mountRoutes>[1] &
+  Parameters<typeof authorizer>[0] &
+  Parameters<typeof preconditions>[0] & { readonly budgets: Budgets }
 
 const FORWARDED =
   'a client sent X-Forwarded headers, but its address is not in server.trust_proxy; the headers are ignored, and all clients behind this address count as one client'

@@ -7,7 +7,7 @@ import type { EventLog } from '../../events/log.ts'
 import { wholeBlocks } from '../../projections/engine/background-projection.ts'
 import { rebuild } from '../../projections/engine/rebuild.ts'
 import type { Views } from '../../projections/views.ts'
-import { readModelsOf } from '../history/read-models.ts'
+import { readModelsOf } from '../stores/read-models.ts'
 import { eventsOf, existing } from '../stores/stores.ts'
 import { withSettled, withStores } from './opened-stores.ts'
 

@@ -7,7 +7,7 @@ import type { AnyEvent } from '../../events/define.ts'
 import type { EventLog } from '../../events/log.ts'
 import type { Actor } from '../../events/meta.ts'
 import { tappedLog } from '../../events/tapped-log.ts'
-import { eventClock } from '../event-clock.ts'
+import { eventClock } from './event-clock.ts'
 
 const userName = (): string => {
   try {

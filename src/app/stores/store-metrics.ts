@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import type { Metrics } from '../../http/operations/metrics.ts'
+import type { Metrics } from '../../http/metrics/metrics.ts'
 import { fails, type OutageLog } from '../telemetry/outage-log.ts'
 import type { Stores } from './stores.ts'
 

@@ -18,12 +18,12 @@ import type { Queue } from '../../jobs/queue.ts'
 import type { LedgerPorts } from '../../ledger/signing-keys.ts'
 import type { Snapshots } from '../../projections/snapshots.ts'
 import type { View, Views } from '../../projections/views.ts'
-import { readModelsOf } from '../history/read-models.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { outageLog } from '../telemetry/outage-log.ts'
 import { damagedStart } from './damage.ts'
 import { locateInDirectory } from './locate-keys.ts'
 import { lazily, openLedgerInDirectory, openLedgerOnServers } from './open-ledger.ts'
+import { readModelsOf } from './read-models.ts'
 import { type InitialState, type Secrets, type StoreListeners, silent } from './store-listeners.ts'
 import { verifyKeys } from './verify-keys.ts'
 import { verifyLog } from './verify-log.ts'
@@ -129,7 +129,7 @@ type Open = (config: Config, clock: Clock, listeners: StoreListeners, initial?: 
 /** Opens a data directory with SQLite files. This process is the only writer of the directory. */
 const openDirectory: Open = async (config, clock, listeners, initial = {}) => {
   const { secrets, keepsTimes = false, acceptLostKeys, acceptDamagedLog } = initial
-  const { onError = () => undefined, onFull, onLost, onDamage, onDamagedViews, logger = silent } = listeners
+  const { onError = () => undefined, logger = silent, ...watching } = listeners
   const { openEmbedded } = await import('../../adapters/embedded/open.ts')
   const { openKeyFile } = await import('../../adapters/embedded/files/key-file.ts')
   const { data_dir } = config.storage
@@ -142,12 +142,6 @@ const openDirectory: Open = async (config, clock, listeners, initial = {}) => {
     own = await openKeyFile(config.keys.file!, secrets)
     const { pepper, kek } = own
     return { kek, damage, accepted: accepted && ((log: EventLog) => accepted(log, pepper.kid)) }
-  }
-  const watching = {
-    ...(onLost && { onLost }),
-    ...(onDamage && { onDamage }),
-    ...(onDamagedViews && { onDamagedViews }),
-    ...(onFull && { onFull }),
   }
   const embedded = await inDirectory(data_dir, () =>
     openEmbedded(data_dir, { clock, kek: decide, onError, keepsTimes, ...watching, ...fileNotices(logger) }),

@@ -6,7 +6,7 @@ import { type Cause, type Continuity, causes, continuityOf, goneOf } from '../..
 import { inspectViews } from '../../projections/engine/inspect-views.ts'
 import { type Progress, rebuild } from '../../projections/engine/rebuild.ts'
 import type { View } from '../../projections/views.ts'
-import { readModelsOf } from '../history/read-models.ts'
+import { readModelsOf } from './read-models.ts'
 import type { Stores } from './stores.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Metrics } from '../../http/operations/metrics.ts'
+import type { Metrics } from '../../http/metrics/metrics.ts'
 import type { Logger } from './logger.ts'
 
 /** Maximum number of counted subjects. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { SpanCounts, Tracer } from '../../base/tracing.ts'
 import type { Config } from '../../config/load.ts'
-import type { Metrics } from '../../http/operations/metrics.ts'
+import type { Metrics } from '../../http/metrics/metrics.ts'
 import type { Logger } from './logger.ts'
 
 const PROTOCOL = 'http/protobuf'

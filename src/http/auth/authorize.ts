@@ -6,9 +6,7 @@ import type { Exchange, Step } from '../route/pipeline.ts'
 import type { Guarded } from '../route/statements.ts'
 import type { AuthServices, TokenInUse } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
-import type { InstanceServices } from '../services/instance.ts'
 import type { LoginServices } from '../services/logins.ts'
-import type { RecordingServices } from '../services/recording.ts'
 import type { Caller } from '../wire/caller.ts'
 import { addressKey } from '../wire/client-address.ts'
 import { times } from '../wire/framing.ts'
@@ -38,7 +36,7 @@ const insistOn = (decision: Decision): void | Promise<void> =>
 const tooMany = (limiter: Limiter): Refusal =>
   new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(limiter.retryAfter()) } })
 
-type AuthorizerServices = InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices
+type AuthorizerServices = CommandServices & AuthServices & LoginServices
 
 /** Access decisions by kind of caller: token holder, anonymous, or invalid credential. */
 const decisions = (service: AuthorizerServices) => {
@@ -90,7 +88,7 @@ const decisions = (service: AuthorizerServices) => {
     /** Admits a request without a valid credential, because the route is open. */
     letIn: (request: FastifyRequest): Refusal | undefined => {
       if (!isOwnHost(request.host)) {
-        service.warn('host', { host: request.host.slice(0, 255) }, FOREIGN_HOST)
+        service.lines.warn('host', { host: request.host.slice(0, 255) }, FOREIGN_HOST)
         return noted(request, new Refusal('host_not_allowed'))
       }
       if (unsafe.has(request.method) && isForeign(request)) return noted(request, new Refusal('cross_site'))
@@ -116,10 +114,7 @@ const decisions = (service: AuthorizerServices) => {
 
 /** Fast path: a bearer token already in the cache. Returns undefined for all other cases, which `long` handles. */
 const knownBearer =
-  (
-    { verifier, alone, fresh }: InstanceServices & AuthServices & CommandServices,
-    { isOpen }: ReturnType<typeof reapplyRules>,
-  ) =>
+  ({ verifier, alone, fresh }: AuthorizerServices, { isOpen }: ReturnType<typeof reapplyRules>) =>
   ({ raw }: FastifyRequest, time: number): TokenInUse | undefined => {
     const { authorization, cookie } = raw.headers
     if (authorization === undefined || cookie !== undefined || !authorization.startsWith('Bearer ')) return undefined

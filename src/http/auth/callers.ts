@@ -1,7 +1,7 @@
 import { publishable } from '../../access/reach.ts'
 import type { TokenEntry } from '../../projections/token-memory/token-index.ts'
-import type { Cell } from '../operations/metrics.ts'
-import type { RecordingServices } from '../services/recording.ts'
+import type { Cell } from '../metrics/metrics.ts'
+import type { InstanceServices } from '../services/instance.ts'
 import type { Caller } from '../wire/caller.ts'
 
 /** Caller of a token, by the form of its credential, and the data that its requests share. */
@@ -31,7 +31,7 @@ export const callerOf =
   }
 
 /** Counters of allowed requests by method, looked up once per method. */
-export const allowedCells = ({ metrics }: RecordingServices) => {
+export const allowedCells = ({ metrics }: Pick<InstanceServices, 'metrics'>) => {
   const cells = new Map<string, Cell>()
   return (method: string): Cell => {
     let cell = cells.get(method)

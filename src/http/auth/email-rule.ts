@@ -12,7 +12,7 @@ type Bar = { readonly cause: LoginCause; readonly provider: string | undefined }
  * Applies the current e-mail rule to earlier logins (api.md §5.5). A login whose personal data is erased or lost is
  * refused.
  */
-export const emailRule = ({ log, sealer, logins }: CommandServices & LoginServices) => {
+export const emailRule = ({ log, sealer, logins }: CommandServices & Pick<LoginServices, 'logins'>) => {
   const verdicts = new WeakMap<TokenEntry, Bar | 'admitted'>()
   return {
     /** True if the rule must still be evaluated for a token. Refused tokens are evaluated again on each request. */

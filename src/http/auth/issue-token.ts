@@ -15,7 +15,6 @@ import { eventPosition } from '../commands/command-context.ts'
 import { alreadyShown } from '../idempotency.ts'
 import { presentAuthentication } from '../present/authentication.ts'
 import type { CommandServices } from '../services/commands.ts'
-import type { InstanceServices } from '../services/instance.ts'
 import type { Answer } from '../wire/reply.ts'
 
 type Issued = DataOf<TokenEvent, 'TokenIssued'>
@@ -89,7 +88,7 @@ export const issueToken = async ({ execute, applied, secrets, now }: Issuer, gra
 
 /** Answer to a token request: the record, and the client token. The idempotency record gives the secret only once. */
 export const answerIssued = async (
-  { names, sealer }: InstanceServices & CommandServices,
+  { names, sealer }: CommandServices,
   { clientToken, lost, doc, at, stored, revision }: Awaited<ReturnType<typeof issueToken>>,
   requestId: string,
 ): Promise<Answer<IssuedToken>> => {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
-import type { InstanceServices } from '../services/instance.ts'
+import type { Settings } from '../services/settings.ts'
 
 export const FOREIGN_HOST =
   'a request without a credential is refused, because the name in its Host header is unknown; if the name belongs to this service, add it to server.allowed_hosts'
@@ -32,5 +32,5 @@ export const ownHost = (publicUrl: string | undefined, allowed: readonly string[
 }
 
 /** Hosts accepted for requests without a credential: every host if management requires a credential. */
-export const hostsLetIn = ({ required, exclude, publicUrl, allowedHosts }: InstanceServices['settings']) =>
+export const hostsLetIn = ({ required, exclude, publicUrl, allowedHosts }: Settings) =>
   required && !exclude.management ? () => true : ownHost(publicUrl, allowedHosts)

@@ -5,7 +5,6 @@ import { placeOf, type TokenPlace, tokensInOrder } from '../../projections/token
 import { ofStatus } from '../../projections/token-status.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 import type { CommandServices } from '../services/commands.ts'
-import type { ReadServices } from '../services/reads.ts'
 
 /** Maximum number of sessions that one page examines and finds. */
 const EXAMINED = 10_000
@@ -58,7 +57,7 @@ const ofPerson = async (
  * ends when the signal aborts.
  */
 export const sessionsOf = async (
-  service: Pick<CommandServices, 'sealer' | 'now'> & Pick<ReadServices, 'views'>,
+  service: Pick<CommandServices, 'sealer' | 'now' | 'views'>,
   person: string,
   from: PersonCursor | undefined,
   stop: AbortSignal,

@@ -1,9 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { FULL, type Reach } from '../../access/reach.ts'
 import { isRefusal } from '../../base/errors.ts'
-import type { AuthServices } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
-import type { InstanceServices } from '../services/instance.ts'
 import type { LoginServices } from '../services/logins.ts'
 import { credential } from './credential.ts'
 import { emailRule } from './email-rule.ts'
@@ -17,7 +15,7 @@ const unlessStale = (error: unknown): undefined => {
  * Returns the rights with which a running request would be authorized again; undefined if its token has ended, lacks
  * the required rights, or cannot be verified by this instance at the moment.
  */
-export const reachAuthorizedNow = (service: InstanceServices & AuthServices & LoginServices & CommandServices) => {
+export const reachAuthorizedNow = (service: CommandServices & Pick<LoginServices, 'logins' | 'verifier' | 'fresh'>) => {
   const { verifier, names, fresh } = service
   const rule = emailRule(service)
   return async (request: FastifyRequest): Promise<Reach | undefined> => {

@@ -7,12 +7,12 @@ import type { Query } from '../../contract/readers/input.ts'
 import type { Raw } from '../../contract/readers/value.ts'
 import { isNamedLater, type RequiredRight, type RequiredRights } from '../route/required-rights.ts'
 import type { RightPlace } from '../route/statements.ts'
-import type { InstanceServices } from '../services/instance.ts'
+import type { CommandServices } from '../services/commands.ts'
 import { namespaceOf } from '../wire/family-headers.ts'
 import { parametersOf } from '../wire/path.ts'
 import { outOfReach, rightMissing } from './permission-errors.ts'
 
-type Named = Pick<InstanceServices, 'names'>
+type Named = Pick<CommandServices, 'names'>
 
 /** Namespace of the namespace header (api.md §10). */
 export const namespaceHeader = ({ headers }: FastifyRequest, { names }: Named): string =>

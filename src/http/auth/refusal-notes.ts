@@ -4,7 +4,7 @@ import { type Refusal, whyOf } from '../../base/errors.ts'
 import type { Refused } from '../../jobs/refusal-sampling.ts'
 import type { AuthServices } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
-import type { RecordingServices } from '../services/recording.ts'
+import type { LoginServices } from '../services/logins.ts'
 import { addressKey } from '../wire/client-address.ts'
 
 /** Token of a refused request; `provider` is set if a login issued it. */
@@ -29,7 +29,7 @@ const refusedOf = (request: FastifyRequest, { reason, metadata }: Refusal): Refu
  * this instance is behind (`auth_stale`) is no failure of the client: only the metrics count it.
  */
 export const refusalNotes =
-  ({ metrics, refusals, tell }: RecordingServices) =>
+  ({ metrics, refusals, lines: { tell } }: LoginServices) =>
   (request: FastifyRequest, refusal: Refusal, { id: tokenId, provider }: RefusedToken = {}): Refusal => {
     const { reason } = refusal
     metrics.authDecisions('refused', reason, '').value++
@@ -50,7 +50,7 @@ export const refusalNotes =
  * answer, so the answer does not depend on it.
  */
 export const formerTokenNotes =
-  ({ refusals, formerTokens, clock }: RecordingServices & AuthServices & CommandServices) =>
+  ({ refusals, formerTokens, clock }: CommandServices & AuthServices & LoginServices) =>
   (request: FastifyRequest, reply: FastifyReply, refusal: Refusal, secret: string): void => {
     const [refused, refusedAt] = [refusedOf(request, refusal), clock.now()]
     reply.raw.once('close', () => {

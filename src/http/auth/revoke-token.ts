@@ -2,11 +2,11 @@ import type { Context } from '../../commands/envelope.ts'
 import type { Fold } from '../../commands/stream-folds.ts'
 import { type Token, token } from '../../commands/token.ts'
 import type { Stored } from '../../events/log.ts'
-import type { AuthServices } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
+import type { TokenServices } from '../services/tokens.ts'
 
 /** Fold of an active token's stream, from memory. */
-const foldInMemory = ({ tokenStanding }: AuthServices, id: string): Fold<Token> | undefined => {
+const foldInMemory = ({ tokenStanding }: Pick<TokenServices, 'tokenStanding'>, id: string): Fold<Token> | undefined => {
   const known = tokenStanding(id)
   // Each event of a token raises its revision by one.
   return known && { state: { status: 'live', expiresAt: known.expiresAt }, changes: known.at + 1n, at: known.at }
@@ -17,7 +17,7 @@ const foldInMemory = ({ tokenStanding }: AuthServices, id: string): Fold<Token> 
  * saves reading the stream; if it is outdated, the append fails and the stream is read.
  */
 export const revokeToken = async (
-  service: CommandServices & AuthServices,
+  service: CommandServices & Pick<TokenServices, 'tokenStanding'>,
   id: string,
   context: Context,
 ): Promise<readonly Stored[]> => {

@@ -16,8 +16,7 @@ import type { Row } from '../../projections/views.ts'
 import { snapshotAt } from '../as-of-readings.ts'
 import { type Call, type RouteOptions, route } from '../route/route.ts'
 import { type Guarded, ordinary } from '../route/statements.ts'
-import type { CommandServices } from '../services/commands.ts'
-import type { ReadServices } from '../services/reads.ts'
+import type { FlagService, FlagServices } from '../services/flags.ts'
 import { type Answer, ok, warned } from '../wire/reply.ts'
 import { takeRoom } from '../wire/room.ts'
 import { applyEvents, contextOf } from './command-context.ts'
@@ -60,7 +59,7 @@ export const namespaceOf = ({ params }: AnyCall): string => params['namespaceKey
 type Reading = Call<unknown, { readonly at: Moment | undefined }>
 
 /** State that a GET reads: the present, or the snapshot as of `at`. */
-export const viewOf = (service: ReadServices, { query: { at }, request }: Reading) =>
+export const viewOf = (service: FlagServices, { query: { at }, request }: Reading) =>
   at ? snapshotAt(service, at, request) : service.flagStore
 
 /**
@@ -68,7 +67,7 @@ export const viewOf = (service: ReadServices, { query: { at }, request }: Readin
  * answer may contain its texts twice.
  */
 export const takeDocument = (
-  { flagStore }: Pick<ReadServices, 'flagStore'>,
+  { flagStore }: Pick<FlagServices, 'flagStore'>,
   call: AnyCall,
   kind: 'flags' | 'segments',
   key: string,
@@ -79,7 +78,7 @@ export const takeDocument = (
  * Row of the flag that the path names, in the state that the GET request reads; undefined if the flag does not exist in
  * this state.
  */
-export const flagAt = async (service: ReadServices, call: Reading) =>
+export const flagAt = async (service: FlagServices, call: Reading) =>
   (await viewOf(service, call)).flag(namespaceOf(call), call.params['flagKey']!)
 
 /** Id of a new part; a repeated command yields the same id. */
@@ -92,7 +91,7 @@ export const newId = ({ request }: AnyCall, word: string): string => {
  * Incarnation of a namespace, `''` if it does not exist. On a miss in memory it reads the log, because memory may be
  * behind another instance.
  */
-const incarnationOf = async ({ flagStore, log }: CommandServices & ReadServices, namespace: string): Promise<string> =>
+const incarnationOf = async ({ flagStore, log }: FlagService, namespace: string): Promise<string> =>
   flagStore.life(namespace) ?? lastKnown(await rowNow(log, namespaces, namespace))?.incarnation ?? ''
 
 type Written = { readonly stored: readonly Stored[] }
@@ -104,10 +103,10 @@ const writer =
   <D extends object, E extends AnyEvent>(
     projection: Projection<D, E>,
     idOf: (of: Of) => string,
-    held: (service: ReadServices, of: Of) => Row<D> | undefined,
-    take: (service: ReadServices, call: AnyCall, key: string) => Promise<void> | undefined,
+    held: (service: FlagServices, of: Of) => Row<D> | undefined,
+    take: (service: FlagServices, call: AnyCall, key: string) => Promise<void> | undefined,
   ) =>
-  (service: CommandServices & ReadServices) => {
+  (service: FlagService) => {
     const target = async (call: AnyCall, key: string): Promise<Of> => {
       const namespace = namespaceOf(call)
       return { namespace, key, incarnation: await incarnationOf(service, namespace) }

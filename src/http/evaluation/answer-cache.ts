@@ -1,7 +1,7 @@
 import { type BooleanEvaluation, reasonNames, type VariantEvaluation } from '../../contract/evaluation.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { BooleanAnswer, Reason, VariantAnswer } from '../../evaluation/evaluate.ts'
-import type { Cell, HistogramCell, Metrics } from '../operations/metrics.ts'
+import type { Cell, HistogramCell, Metrics } from '../metrics/metrics.ts'
 import { membersOf } from '../wire/pieces.ts'
 
 /**

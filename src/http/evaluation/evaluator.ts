@@ -11,7 +11,7 @@ import {
 } from '../../evaluation/evaluate.ts'
 import type { Work } from '../../evaluation/segment.ts'
 import type { Trace } from '../../evaluation/trace.ts'
-import type { Metrics } from '../operations/metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { CommandServices } from '../services/commands.ts'
 import { since, timeFormat } from '../wire/clock.ts'
 import { type CachedAnswer, type FlagCounters, flagCounters } from './answer-cache.ts'

@@ -5,12 +5,11 @@ import type { Live } from '../../projections/flag-memory/flag-store.ts'
 import type { FlagDoc } from '../../projections/flags.ts'
 import { type NamespaceDoc, namespaces } from '../../projections/namespaces.ts'
 import type { CommandServices } from '../services/commands.ts'
-import type { ReadServices } from '../services/reads.ts'
-import type { RecordingServices } from '../services/recording.ts'
+import type { FlagServices } from '../services/flags.ts'
 
 const HOUR_MS = 3_600_000
 
-type Recording = Pick<ReadServices, 'flagStore'> & Pick<RecordingServices, 'evaluations'> & Pick<CommandServices, 'now'>
+type Recording = Pick<FlagServices, 'flagStore' | 'evaluations'> & Pick<CommandServices, 'now'>
 
 /**
  * Id of a flag in the records of last evaluations. It names the creation of the flag, so a flag that is deleted and

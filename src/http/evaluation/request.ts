@@ -7,13 +7,13 @@ import type { Raw } from '../../contract/readers/value.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import { snapshotAt } from '../as-of-readings.ts'
 import type { Call } from '../route/route.ts'
-import type { InstanceServices } from '../services/instance.ts'
-import type { ReadServices } from '../services/reads.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { FlagServices } from '../services/flags.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { Flags } from './evaluator.ts'
 
 /** Maximum size in bytes of an answer to this caller; publishable tokens have a lower maximum. */
-export const mostBytesFor = ({ settings }: Pick<InstanceServices, 'settings'>, { published }: Caller): number =>
+export const mostBytesFor = ({ settings }: Pick<CommandServices, 'settings'>, { published }: Caller): number =>
   published ? Math.min(settings.publishedMostBytes, settings.mostBytes) : settings.mostBytes
 
 /** Namespace of a key: `""` is `default`. */
@@ -68,7 +68,7 @@ const settled = <T>(work: Promise<T>): Promise<() => T> =>
  * compiled.
  */
 export const withFlags = <T>(
-  service: ReadServices,
+  service: Pick<FlagServices, 'flagStore' | 'asOf'>,
   { query: { at: moment }, request }: Call<unknown, { readonly at: Moment | undefined }>,
   wanted: () => Iterable<readonly [namespace: string, key: string]>,
   answer: (flags: Flags) => T | Promise<T>,

@@ -3,7 +3,7 @@ import type { IssuedToken } from '../../commands/erase-subject.ts'
 import type { SubjectErased } from '../../contract/history/searches.ts'
 import { contextOf } from '../commands/command-context.ts'
 import type { Call } from '../route/route.ts'
-import type { Service } from '../services/service.ts'
+import type { ErasureService } from '../services/history.ts'
 
 /** Form of a subject. */
 const SUBJECT = /^(?:person|token|network)-[\w.-]{1,100}$/
@@ -11,7 +11,7 @@ const SUBJECT = /^(?:person|token|network)-[\w.-]{1,100}$/
 const BEGAN_BEFORE_MS = 600_000
 
 /** True if the subject has a key or a tombstone, or is in an event. */
-const isKnown = async ({ history, keyStates, erasures }: Service, subject: string, stop: AbortSignal) => {
+const isKnown = async ({ history, keyStates, erasures }: ErasureService, subject: string, stop: AbortSignal) => {
   if (!SUBJECT.test(subject)) return false
   if (erasures.of(subject) || (await keyStates([subject])).has(subject)) return true
   const head = await history.head()
@@ -24,7 +24,7 @@ const isKnown = async ({ history, keyStates, erasures }: Service, subject: strin
  * Subjects `network-<day>` with a key that may encrypt addresses of the logins of a person: those of the events before
  * the person was known.
  */
-const networksOf = async ({ keyStates }: Service, tokens: readonly IssuedToken[]) => {
+const networksOf = async ({ keyStates }: ErasureService, tokens: readonly IssuedToken[]) => {
   const days = new Set<string>()
   for (const { time } of tokens)
     for (const before of [BEGAN_BEFORE_MS, 0])
@@ -35,7 +35,7 @@ const networksOf = async ({ keyStates }: Service, tokens: readonly IssuedToken[]
 
 /** Erases a subject for a request (api.md §16.18). A disconnected client does not stop an erasure. */
 export const eraseSubject = async (
-  service: Service,
+  service: ErasureService,
   call: Call<{ readonly subject: string; readonly reason: string }, unknown>,
 ): Promise<SubjectErased> => {
   const { subject, reason } = call.body

@@ -7,7 +7,7 @@ import { eventJson } from '../../history/forms.ts'
 import type { OpenEvent } from '../../history/opened-fields.ts'
 import type { Head } from '../../history/ranges.ts'
 import { actorNames } from '../present/last-change.ts'
-import type { Service } from '../services/service.ts'
+import type { HistoryService } from '../services/history.ts'
 import { parametersOf } from '../wire/path.ts'
 import { batched, listed } from '../wire/pieces.ts'
 import type { Answer, Json } from '../wire/reply.ts'
@@ -22,7 +22,7 @@ const PAGE_MAX = 1000
 const placeShown = ({ index, position }: Head) => ({ index, position: String(position) })
 
 /** JSON text of an event, with the name of the static token that acted, and its personal data if `open` is set. */
-export const eventPresenter = (service: Service, open?: OpenEvent) => {
+export const eventPresenter = (service: HistoryService, open?: OpenEvent) => {
   const nameOf = actorNames(service)
   return async (event: IndexedEvent): Promise<Json<HistoryEvent>> => {
     const [name, isSealed] = [await nameOf(event.facts.actor), service.ledger.covers(event.index)]
@@ -31,7 +31,7 @@ export const eventPresenter = (service: Service, open?: OpenEvent) => {
 }
 
 /** Returns the event at the position that a text states. Refuses with `not_found` if no event has this position. */
-export const eventAt = async ({ history }: Pick<Service, 'history'>, text: string): Promise<IndexedEvent> => {
+export const eventAt = async ({ history }: Pick<HistoryService, 'history'>, text: string): Promise<IndexedEvent> => {
   const position = positionOf(text)
   const head = await history.head()
   const event = head && position !== undefined ? await history.at(position, head) : undefined
@@ -40,7 +40,7 @@ export const eventAt = async ({ history }: Pick<Service, 'history'>, text: strin
 
 /** A page: the texts of its events, their bytes with commas, and its end. */
 const pageOf = async (
-  { history, settings }: Service,
+  { history, settings }: HistoryService,
   { query: asked, request }: EventsCall,
   { filter, bounds }: Selection,
   { head, cursor }: { readonly head: Head; readonly cursor: number | undefined },
@@ -63,7 +63,7 @@ const pageOf = async (
 
 /** Scope of the page tokens of a query, the cursor in its page token, and the newest event. */
 const placeOf = async (
-  { history, pageTokens }: Service,
+  { history, pageTokens }: HistoryService,
   { query: { order, pageToken } }: EventsCall,
   { filter, bounds }: Selection,
 ) => {
@@ -74,14 +74,14 @@ const placeOf = async (
 }
 
 /** Opens the personal data of a page after the read of its whole range was recorded; undefined for a sealed page. */
-const openingOf = async (service: Service, call: EventsCall, { filter, bounds }: Selection, head: Head) => {
+const openingOf = async (service: HistoryService, call: EventsCall, { filter, bounds }: Selection, head: Head) => {
   if (!isOpening(call)) return undefined
   const indexes = indexesOf(await service.history.range(filter, bounds, head))
   return recordedOpening(service, call, { format: 'json', filter: filterGiven(call), ...indexes })
 }
 
 /** One page of events as JSON (api.md §16.4). */
-export const eventPageAnswer = async (service: Service, call: EventsCall): Promise<Answer<HistoryEvents>> => {
+export const eventPageAnswer = async (service: HistoryService, call: EventsCall): Promise<Answer<HistoryEvents>> => {
   await takePage(call)
   const { history, pageTokens } = service
   const selection = selectionOf(call)
@@ -116,7 +116,10 @@ const nextAddress = ({ request }: EventsCall, token: string): string => {
 }
 
 /** One page of events in the batch format of CloudEvents (api.md §16.15). */
-export const cloudEventPageAnswer = async (service: Service, call: EventsCall): Promise<Answer<HistoryEvents>> => {
+export const cloudEventPageAnswer = async (
+  service: HistoryService,
+  call: EventsCall,
+): Promise<Answer<HistoryEvents>> => {
   await takePage(call)
   const ledger = service.ledger.id() ?? ledgerNotBegun()
   const selection = selectionOf(call)

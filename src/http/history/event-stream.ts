@@ -9,7 +9,7 @@ import type { ExportStep } from '../../history/history.ts'
 import { ocsfEvent } from '../../history/ocsf.ts'
 import type { OpenEvent, OpenedFields } from '../../history/opened-fields.ts'
 import { contextOf } from '../commands/command-context.ts'
-import type { Service } from '../services/service.ts'
+import type { HistoryService } from '../services/history.ts'
 import { parametersOf } from '../wire/path.ts'
 import type { Answer } from '../wire/reply.ts'
 import { ledgerNotBegun } from './newest-checkpoint.ts'
@@ -52,7 +52,7 @@ const FORMS: Readonly<Record<Exclude<ExportFormat, 'ocsf'>, Form>> = {
 }
 
 /** Form of an export. OCSF events name the origin of the ledger. */
-const formOf = (service: Service, format: ExportFormat): Form => {
+const formOf = (service: HistoryService, format: ExportFormat): Form => {
   if (format !== 'ocsf') return FORMS[format]
   const origin = service.ledger.origin() ?? ledgerNotBegun()
   const text = (event: IndexedEvent, opened?: OpenedFields): string | undefined => {
@@ -102,7 +102,7 @@ const chunksOf = (
  * begins.
  */
 export const eventStreamAnswer = async (
-  service: Service,
+  service: HistoryService,
   call: EventsCall,
   format: ExportFormat,
 ): Promise<Answer<HistoryEvents>> => {

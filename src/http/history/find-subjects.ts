@@ -9,7 +9,7 @@ import type { Where } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Match } from '../../projections/views.ts'
 import { waitForTokenView } from '../lists/wait-for-token-view.ts'
-import type { Service } from '../services/service.ts'
+import type { SearchService } from '../services/history.ts'
 
 /** Maximum number of subjects of one person, and of tokens that are counted. */
 const SUBJECTS = 100
@@ -20,7 +20,7 @@ type Person = { readonly method: Method; readonly identity: string; readonly pro
 
 /** Returns the first or last event that passes a filter; undefined if no event passes. */
 const outermost = async (
-  { history }: Service,
+  { history }: SearchService,
   filter: EventFilter,
   head: Head,
   descending: boolean,
@@ -37,7 +37,7 @@ const outermost = async (
 }
 
 /** Status of a subject, by the profile of its newest token. */
-const statusOf = async ({ views, sealer }: Service, where: Where): Promise<SubjectFound['status']> => {
+const statusOf = async ({ views, sealer }: SearchService, where: Where): Promise<SubjectFound['status']> => {
   const newest = async (deletedAt: Match, order: string): Promise<TokenDoc | undefined> => {
     const query = { where: { ...where, deletedAt }, order, descending: true, limit: 1 }
     return (await views.list<TokenDoc>(tokens, query)).rows[0]?.doc
@@ -53,7 +53,7 @@ const statusOf = async ({ views, sealer }: Service, where: Where): Promise<Subje
  * aborts.
  */
 export const findSubjects = async (
-  service: Service,
+  service: SearchService,
   { method, identity, provider }: Person,
   stop: AbortSignal,
 ): Promise<readonly SubjectFound[]> => {

@@ -6,13 +6,13 @@ import type { Match } from '../../projections/views.ts'
 import { idBy } from '../auth/token-records.ts'
 import { waitForTokenView } from '../lists/wait-for-token-view.ts'
 import { presentAuthentication } from '../present/authentication.ts'
-import type { Service } from '../services/service.ts'
+import type { SearchService } from '../services/history.ts'
 
 /** Maximum number of tokens that are counted as not searchable. */
 const COUNTED = 50_000
 
 /** Unreadable tokens with their last known fingerprint. */
-const quarantined = ({ closed }: Pick<Service, 'closed'>) =>
+const quarantined = ({ closed }: Pick<SearchService, 'closed'>) =>
   closed
     .all(tokens.category)
     .map(([id, { before }]) => ({ id, fingerprint: (before as TokenDoc | undefined)?.fingerprint }))
@@ -21,7 +21,7 @@ const quarantined = ({ closed }: Pick<Service, 'closed'>) =>
  * Returns the token with this fingerprint, even if it is deleted; refuses with `event_unreadable` if the token is
  * unreadable.
  */
-const tokenWith = async (service: Service, fingerprint: string): Promise<TokenDoc | undefined> => {
+const tokenWith = async (service: SearchService, fingerprint: string): Promise<TokenDoc | undefined> => {
   const id =
     (await idBy(service.views, 'fingerprint', fingerprint)) ??
     quarantined(service).find((one) => one.fingerprint === fingerprint)?.id
@@ -31,7 +31,7 @@ const tokenWith = async (service: Service, fingerprint: string): Promise<TokenDo
 }
 
 /** Number of tokens that have no fingerprint, or whose fingerprint was made with a lost pepper; at most `COUNTED`. */
-const notSearchable = async (service: Service): Promise<number> => {
+const notSearchable = async (service: SearchService): Promise<number> => {
   const { views, fingerprints } = service
   const { prefix } = fingerprints
   const count = async (fingerprint: Match, order: string): Promise<number> =>
@@ -47,7 +47,7 @@ const notSearchable = async (service: Service): Promise<number> => {
 }
 
 /** Finds a token by the SHA-256 of its text (api.md §16.10). The search stops when the signal aborts. */
-export const findToken = async (service: Service, sha256: Uint8Array, stop: AbortSignal): Promise<TokenFound> => {
+export const findToken = async (service: SearchService, sha256: Uint8Array, stop: AbortSignal): Promise<TokenFound> => {
   const { history, names, sealer, uses, now, fingerprints } = service
   await waitForTokenView(service)
   const head = await history.head()

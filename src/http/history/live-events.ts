@@ -5,10 +5,9 @@ import type { EventFilter } from '../../history/filter.ts'
 import type { OpenEvent } from '../../history/opened-fields.ts'
 import type { Head } from '../../history/ranges.ts'
 import { holderOfRequest } from '../as-of-readings.ts'
-import { reachAuthorizedNow } from '../auth/reach-now.ts'
 import { contextOf } from '../commands/command-context.ts'
 import { headerText, wrongHeader } from '../preconditions.ts'
-import type { Service } from '../services/service.ts'
+import type { HistoryService } from '../services/history.ts'
 import type { Answer } from '../wire/reply.ts'
 import { eventPresenter } from './event-page.ts'
 import { type EventsCall, filterGiven, isAuditor, selectionOf } from './query.ts'
@@ -41,7 +40,7 @@ const lastEventId = (headers: IncomingHttpHeaders): number | undefined => {
 }
 
 /** Index after which a stream starts: `Last-Event-ID`, else the range of the query, else the newest event. */
-const startOf = async ({ history }: Service, call: EventsCall, filter: EventFilter): Promise<Head> => {
+const startOf = async ({ history }: HistoryService, call: EventsCall, filter: EventFilter): Promise<Head> => {
   const { query, request } = call
   const head = await history.head()
   const newest = head?.index ?? -1
@@ -73,7 +72,7 @@ async function* eachOf<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<
 
 /** Events after a position in the log, as they happen. Ends when the credential ends, at shutdown, or after an hour. */
 async function* followed(
-  service: Service,
+  service: HistoryService,
   filter: EventFilter,
   start: Head,
   over: AbortSignal,
@@ -129,10 +128,9 @@ async function* followed(
  * The history as server-sent events (api.md §16.9). Counts as a running stream, and records the stream before it
  * begins.
  */
-export const liveEvents = (service: Service) => {
-  const reachNow = reachAuthorizedNow(service)
+export const liveEvents = (service: HistoryService) => {
   return async (call: EventsCall): Promise<Answer<HistoryEvents>> => {
-    const { historyReads } = service
+    const { historyReads, pastReadings, reachNow } = service
     const { query, caller, request, route } = call
     if (query.order === 'desc') invalid('order', 'must be asc')
     for (const name of UNBOUNDED) if (query[name] !== undefined) invalid(name, 'must be empty')
@@ -140,7 +138,7 @@ export const liveEvents = (service: Service) => {
     const start = await startOf(service, call, filter)
     const headers = { 'content-type': 'text/event-stream' }
     if (request.method === 'HEAD') return { body: undefined, chunks: [], headers }
-    const holder = await holderOfRequest(service, request)
+    const holder = await holderOfRequest(pastReadings, request)
     const stream = { holder, actor: caller.actor, filter: filterGiven(call), fromIndex: start.index + 1 }
     const over = streamOf(service, call, () => historyReads.followed(stream))
     const record = { format: 'sse', filter: stream.filter, fromIndex: stream.fromIndex }

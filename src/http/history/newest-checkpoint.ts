@@ -1,9 +1,9 @@
 import { viewBehind } from '../../as-of/view-behind.ts'
 import { Refusal, refuse } from '../../base/errors.ts'
 import type { KeptCheckpoint } from '../../ledger/ledger-store.ts'
-import type { Service } from '../services/service.ts'
+import type { HistoryService } from '../services/history.ts'
 
-type Served = Pick<Service, 'ledger' | 'log'>
+type Served = Pick<HistoryService, 'ledger' | 'log'>
 
 /** Refuses because the log has no ledger yet. */
 export const ledgerNotBegun = (): never => {

@@ -4,12 +4,11 @@ import { eventOpener, type OpenEvent } from '../../history/opened-fields.ts'
 import { contextOf } from '../commands/command-context.ts'
 import { beforeRules } from '../route/required-rights.ts'
 import { type Call } from '../route/route.ts'
-import { type RecordingServices } from '../services/recording.ts'
-import { type Service } from '../services/service.ts'
+import type { HistoryService } from '../services/history.ts'
 
 /** Counts a read of the history that returns `events` events (api.md §16.6). A HEAD request is not recorded. */
 export const countReading = (
-  { historyReads }: Pick<RecordingServices, 'historyReads'>,
+  { historyReads }: Pick<HistoryService, 'historyReads'>,
   { caller, route, request }: Call<unknown, unknown>,
   events: number,
   format = 'json',
@@ -41,7 +40,7 @@ export const isOpening = ({ query, request }: OpeningCall): boolean =>
  * answer without opened personal data. Refuses with `backend_unavailable` if the record cannot be written.
  */
 export const recordedOpening = async (
-  service: Service,
+  service: HistoryService,
   call: OpeningCall,
   read: RecordedRead,
 ): Promise<OpenEvent | undefined> => {

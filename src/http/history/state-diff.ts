@@ -7,7 +7,7 @@ import { namespaces } from '../../projections/namespaces.ts'
 import { segments } from '../../projections/segments.ts'
 import { namespaceJson } from '../present/namespace.ts'
 import { segmentJson } from '../present/segment.ts'
-import type { Service } from '../services/service.ts'
+import type { HistoryService } from '../services/history.ts'
 import { jsonOf } from '../wire/reply.ts'
 import { hasRoomFor, type Of } from '../wire/room.ts'
 import { type Past, resourceAt, wholeFlag } from './stream-state.ts'
@@ -33,7 +33,11 @@ const itemOf = (stream: string, from: object | undefined, to: object | undefined
 type Sides = { readonly a: Past; readonly b: Past }
 
 /** Difference of one stream between two moments. Refuses a stream that had no event at either moment. */
-export const streamDiff = async (service: Service, { a, b }: Sides, stream: string): Promise<readonly DiffItem[]> => {
+export const streamDiff = async (
+  service: HistoryService,
+  { a, b }: Sides,
+  stream: string,
+): Promise<readonly DiffItem[]> => {
   const hyphen = stream.indexOf('-')
   const name = { category: stream.slice(0, Math.max(0, hyphen)), id: stream.slice(hyphen + 1) }
   const [before, after] = [await resourceAt(service, a, name), await resourceAt(service, b, name)]

@@ -14,7 +14,7 @@ import { presentAuthentication } from '../present/authentication.ts'
 import { flagJson, rolloutJson, ruleJson } from '../present/flag.ts'
 import { namespaceJson } from '../present/namespace.ts'
 import { segmentJson } from '../present/segment.ts'
-import type { Service } from '../services/service.ts'
+import type { HistoryService } from '../services/history.ts'
 
 export type Past = AsOf<Compiled>
 
@@ -28,7 +28,7 @@ type StreamReader = {
   /** Row after the last event of the stream; undefined for an unwritten stream. */
   readonly row: (past: Past, id: string) => Promise<Row | undefined>
   /** The resource as its own GET shows it. */
-  readonly resource: (service: Service, past: Past, id: string) => Promise<Resource | undefined>
+  readonly resource: (service: HistoryService, past: Past, id: string) => Promise<Resource | undefined>
 }
 
 /** Namespace and key in the id of the stream of a flag or segment. */
@@ -90,13 +90,13 @@ export const logPlaceShown = ({ index, position, time }: LogPosition) => ({
 })
 
 /** Index, position and time of the last event at a moment. */
-export const placeOfMoment = async ({ history }: Service, past: Past): Promise<LogPosition> => {
+export const placeOfMoment = async ({ history }: HistoryService, past: Past): Promise<LogPosition> => {
   const [{ position }, head] = [await past.moment(), await history.head()]
   return history.positionAt(position, head)
 }
 
 /** Resource of a stream at a moment for a difference; undefined if it does not exist. Unknown streams: 404. */
-export const resourceAt = async (service: Service, past: Past, { category, id }: StreamName) => {
+export const resourceAt = async (service: HistoryService, past: Past, { category, id }: StreamName) => {
   const reader = readerOf(category)
   const row = readable(await reader.row(past, id))
   if (!row) return { written: false, body: undefined }
@@ -108,7 +108,11 @@ export const resourceAt = async (service: Service, past: Past, { category, id }:
 }
 
 /** State of a stream at a moment, with its last event (api.md §16.7). */
-export const streamState = async (service: Service, past: Past, { category, id }: StreamName): Promise<StreamState> => {
+export const streamState = async (
+  service: HistoryService,
+  past: Past,
+  { category, id }: StreamName,
+): Promise<StreamState> => {
   const { log, history } = service
   const reader = readerOf(category)
   const stream = `${category}-${id}`

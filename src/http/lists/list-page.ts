@@ -7,8 +7,7 @@ import type { NamespaceDoc } from '../../projections/namespaces.ts'
 import type { SegmentDoc } from '../../projections/segments.ts'
 import { viewOf } from '../commands/resource-routes.ts'
 import type { Call } from '../route/route.ts'
-import type { InstanceServices } from '../services/instance.ts'
-import type { ReadServices } from '../services/reads.ts'
+import type { FlagService } from '../services/flags.ts'
 import { takePage } from '../wire/room.ts'
 import { byOrder, leavingOut, type PageQuery, pageOf } from './paging.ts'
 import { byPlace, hasText, isWhole, type Placed, placed, type Search, sorted } from './search.ts'
@@ -79,7 +78,7 @@ type ListRequest = PageQuery & Search & { readonly at: Moment | undefined }
 
 /** One page of a list, searched and sorted (api.md §7.7), with the number of excluded documents. */
 export const listPage = async <K extends DocKind, I>(
-  service: InstanceServices & ReadServices,
+  service: FlagService,
   call: Call<unknown, ListRequest>,
   kind: K,
   namespace: string,

@@ -1,17 +1,16 @@
 import type { ListedNamespace } from '../../contract/namespace.ts'
 import type { NamespaceDoc } from '../../projections/namespaces.ts'
 import { lastChanges } from '../present/last-change.ts'
-import { snapshotHours } from '../present/last-evaluation.ts'
 import { namespaceJson } from '../present/namespace.ts'
-import type { ReadServices } from '../services/reads.ts'
-import type { RecordingServices } from '../services/recording.ts'
+import type { FlagService } from '../services/flags.ts'
+import { snapshotHours } from './last-evaluation.ts'
 import type { Looked } from './list-page.ts'
 
 /**
  * A namespace with its last change, its numbers of flags and segments, and the hour in which its snapshot was last
  * fetched. `prepare` reads the hours of the next namespaces.
  */
-export const namespaceUsage = (service: ReadServices & RecordingServices) => {
+export const namespaceUsage = (service: FlagService) => {
   const lastChange = lastChanges(service)
   let hourOf: (doc: NamespaceDoc) => string | undefined = () => undefined
   const prepare = async (view: Looked, docs: readonly NamespaceDoc[]): Promise<void> => {

@@ -5,8 +5,7 @@ import { comparePlaces, placeOf, type TokenPage, type TokenSort, tokensInOrder }
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import { snapshotAt } from '../as-of-readings.ts'
 import { searchedBy, type TokenFilter, wantedOf, whereOf } from '../auth/token-filter.ts'
-import type { CommandServices } from '../services/commands.ts'
-import type { ReadServices } from '../services/reads.ts'
+import type { TokenService } from '../services/tokens.ts'
 import { waitForTokenView } from './wait-for-token-view.ts'
 
 /** Records of a list: one method, static tokens or sessions, or all. */
@@ -28,11 +27,7 @@ type TokenListing = {
   readonly left: number
 }
 
-const listNow = async (
-  service: CommandServices & ReadServices,
-  filter: TokenFilter,
-  page: TokenPage,
-): Promise<TokenListing> => {
+const listNow = async (service: TokenService, filter: TokenFilter, page: TokenPage): Promise<TokenListing> => {
   const { now, views, closed } = service
   await waitForTokenView(service)
   const time = now()
@@ -41,7 +36,7 @@ const listNow = async (
 }
 
 const listThen = async (
-  service: CommandServices & ReadServices,
+  service: TokenService,
   moment: Moment,
   request: FastifyRequest,
   filter: TokenFilter,
@@ -80,7 +75,7 @@ const methodsOf = ({ method, isReserved, kind }: Listed, sort: TokenSort): reado
 
 /** One page of the records that match a filter, now or as of a moment. */
 export const listTokens = async (
-  service: CommandServices & ReadServices,
+  service: TokenService,
   listed: Listed,
   filter: Omit<TokenFilter, 'method'>,
   page: TokenPage,

@@ -16,9 +16,7 @@ import { refusalFor } from '../../auth/refusal-details.ts'
 import { isRefusal, type Refusal } from '../../base/errors.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 import type { TokenGrant } from '../auth/issue-token.ts'
-import type { AuthServices } from '../services/auth.ts'
-import type { InstanceServices } from '../services/instance.ts'
-import type { RecordingServices } from '../services/recording.ts'
+import type { LoginService, LoginServices } from '../services/logins.ts'
 
 /** Part of a token's event that the rules determine. */
 export type Granted = Pick<TokenGrant, 'grants' | 'roles' | 'policy'>
@@ -50,7 +48,7 @@ const REFERENCED =
   'an access rule uses a claim for which the provider sends only a reference, so the claim counts as absent; configure the provider to put the values of the claim into the ID token'
 
 /** Number of the access configuration; undefined if the history has none and there are no rules. */
-const numberWithoutRules = async ({ policy }: Pick<AuthServices, 'policy'>): Promise<number | undefined> => {
+const numberWithoutRules = async ({ policy }: Pick<LoginServices, 'policy'>): Promise<number | undefined> => {
   try {
     return (await policy.number()) || undefined
   } catch (error) {
@@ -90,10 +88,7 @@ const nothingFor = (policy: AccessPolicy, subject: Subject): Refusal => {
  * grants with `no_grant`. Without rules the event has no grants, which means full access until the access configuration
  * changes.
  */
-export const grantsForLogin = async (
-  service: InstanceServices & AuthServices & RecordingServices,
-  subject: Subject,
-): Promise<Granted> => {
+export const grantsForLogin = async (service: LoginService, subject: Subject): Promise<Granted> => {
   const { access } = service.settings
   if (!isGoverned(access)) {
     const policy = await numberWithoutRules(service)
@@ -102,7 +97,7 @@ export const grantsForLogin = async (
   const { method } = subject
   const provider = 'provider' in subject ? { provider: subject.provider } : {}
   for (const claim of referencedClaims(access.rules, subject))
-    service.warn(`referenced ${claim}`, { ...provider, claim }, REFERENCED)
+    service.lines.warn(`referenced ${claim}`, { ...provider, claim }, REFERENCED)
   const given = grantsFor(access, subject)
   if ('holding' in given) {
     const { grants, roles } = given.holding
@@ -110,7 +105,7 @@ export const grantsForLogin = async (
   }
   service.metrics.authDecisions('refused', 'no_grant', '').value++
   if (given.refused === 'nothing') throw nothingFor(access, subject)
-  service.warn(`too many ${method}`, { method, ...provider }, TOO_MANY)
+  service.lines.warn(`too many ${method}`, { method, ...provider }, TOO_MANY)
   throw refusalFor('grant_many', { most: MAX_GRANTS })
 }
 

@@ -3,10 +3,7 @@ import { Refusal } from '../../base/errors.ts'
 import type { Shown } from '../../contract/answer.ts'
 import type { LoginBegun, loginQuery } from '../../contract/login/login.ts'
 import type { Call } from '../route/route.ts'
-import type { CommandServices } from '../services/commands.ts'
-import type { InstanceServices } from '../services/instance.ts'
-import type { LoginMethod, LoginServices } from '../services/logins.ts'
-import type { RecordingServices } from '../services/recording.ts'
+import type { LoginMethod, LoginService } from '../services/logins.ts'
 import type { Answer } from '../wire/reply.ts'
 import { holdLogin } from './held-logins.ts'
 import { attemptRefused } from './login-attempts.ts'
@@ -23,7 +20,7 @@ const safeReturn = (path: string, base: string): string => {
 }
 
 const authorizeUrlOf = async (
-  service: InstanceServices & LoginServices & RecordingServices,
+  service: LoginService,
   { request, query: { prompt } }: Request,
   loginMethod: LoginMethod,
   secrets: LoginSecrets,
@@ -41,7 +38,7 @@ const authorizeUrlOf = async (
  * browser. The service stores nothing until the callback.
  */
 export const beginLogin = async (
-  service: InstanceServices & CommandServices & LoginServices & RecordingServices,
+  service: LoginService,
   call: Request,
   loginMethod: LoginMethod,
 ): Promise<Answer<Shown<typeof LoginBegun>>> => {

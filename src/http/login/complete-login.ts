@@ -11,11 +11,8 @@ import { issueToken } from '../auth/issue-token.ts'
 import { applyEvents, contextOf } from '../commands/command-context.ts'
 import { presentAuthentication } from '../present/authentication.ts'
 import type { Call } from '../route/route.ts'
-import type { AuthServices } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
-import type { InstanceServices } from '../services/instance.ts'
-import type { LoginMethod, LoginServices } from '../services/logins.ts'
-import type { RecordingServices } from '../services/recording.ts'
+import type { LoginMethod, LoginService } from '../services/logins.ts'
 import { takes } from '../wire/headers.ts'
 import { rawQuery } from '../wire/path.ts'
 import { type Answer, redirect } from '../wire/reply.ts'
@@ -25,7 +22,6 @@ import { attemptFailed, attemptSucceeded } from './login-attempts.ts'
 import { isAhead, isPerson, rememberRefused } from './login-page.ts'
 import { keepIdToken } from './logout.ts'
 
-type Services = InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices
 type Request = Call<unknown, unknown>
 type Completed = Shown<typeof LoggedIn>
 
@@ -39,7 +35,7 @@ const refusalOf = (error: unknown): Refusal => (error instanceof Refusal ? error
  * `context` and `fold` are for the commands that follow, `position` is that of the callback in the log.
  */
 const takeLogin = async (
-  service: Services,
+  service: LoginService,
   call: Request,
   { method, provider, callbackPath }: LoginMethod,
   query: URLSearchParams,
@@ -70,18 +66,22 @@ const takeLogin = async (
 type Taken = Awaited<ReturnType<typeof takeLogin>>
 
 /** Grants of the rules for an identity. Refuses an identity that the restrictions of its provider exclude. */
-const grantsOf = async (service: Services, loginMethod: LoginMethod, identity: Identity): Promise<Granted> => {
+const grantsOf = async (service: LoginService, loginMethod: LoginMethod, identity: Identity): Promise<Granted> => {
   const { attributes, reduced, barred } = identity
   const { method, provider } = loginMethod
   if (barred !== undefined) throw refusalFor(barred)
-  if (reduced) service.warn(`reduced ${method} ${provider}`, { method, ...(provider && { provider }) }, REDUCED)
+  if (reduced) service.lines.warn(`reduced ${method} ${provider}`, { method, ...(provider && { provider }) }, REDUCED)
   const cause = loginMethod.barOf(attributes)
   if (cause !== undefined) throw refusalFor(cause)
   return grantsForLogin(service, subjectOf({ ...loginMethod, attributes }, attributes))
 }
 
 /** Records a refusal in the login's stream. */
-const recordRefusal = async ({ execute }: Services, { id, context, fold }: Taken, error: unknown): Promise<void> => {
+const recordRefusal = async (
+  { execute }: LoginService,
+  { id, context, fold }: Taken,
+  error: unknown,
+): Promise<void> => {
   const refusal = refusalOf(error)
   const providerError = providerErrorOf(refusal)
   const why = { login: id, reason: refusal.reason, ...(providerError !== undefined && { providerError }) }
@@ -90,7 +90,7 @@ const recordRefusal = async ({ execute }: Services, { id, context, fold }: Taken
 
 /** Token of an identity; personal attributes go into the profile. */
 const tokenOf = (
-  { now, settings, logins }: Services,
+  { now, settings, logins }: LoginService,
   { method, provider: name }: LoginMethod,
   { subject, attributes, providerSession }: Identity,
 ) => {
@@ -113,7 +113,7 @@ const tokenOf = (
  * refusal if the provider has signed the person out during the login.
  */
 const issue = async (
-  service: Services,
+  service: LoginService,
   call: Request,
   loginMethod: LoginMethod,
   { id, state, position: since, fold, context: taken }: Taken,
@@ -129,7 +129,7 @@ const issue = async (
   const after = { ...context, causationId: stored[0]!.id }
   const { providerSession: session } = identity
   const signIn = { ...grant, provider: loginMethod.provider!, tokenId: doc.id, since }
-  const refused = session && (await service.logouts.refusalOf({ ...signIn, issuedAt: session.issuedAt }, after))
+  const refused = session && (await service.logins.reported.refusalOf({ ...signIn, issuedAt: session.issuedAt }, after))
   if (refused) return { refused }
   const { headers } = await applyEvents(
     service,
@@ -153,7 +153,7 @@ const issue = async (
  * refusal. An error of another step is thrown.
  */
 const callback = async (
-  service: Services,
+  service: LoginService,
   call: Request,
   loginMethod: LoginMethod,
 ): Promise<{ readonly answer: Answer<Completed> } | Refused<Identity>> => {
@@ -180,7 +180,7 @@ const position = async (service: CommandServices): Promise<Readonly<Record<strin
 
 /** Completes a login, or refuses it. A refusal is counted and logged, and a browser receives the data of its page. */
 export const completeLogin = async (
-  service: Services,
+  service: LoginService,
   call: Request,
   loginMethod: LoginMethod,
 ): Promise<Answer<Completed>> => {

@@ -2,15 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import { Refusal, refuse } from '../../base/errors.ts'
 import { contextOf } from '../commands/command-context.ts'
 import type { Call } from '../route/route.ts'
-import type { AuthServices } from '../services/auth.ts'
-import type { CommandServices } from '../services/commands.ts'
-import type { InstanceServices } from '../services/instance.ts'
-import type { LoginMethod, LoginServices } from '../services/logins.ts'
-import type { RecordingServices } from '../services/recording.ts'
+import type { LoginMethod, LoginService } from '../services/logins.ts'
 import { addressKey } from '../wire/client-address.ts'
 import { attemptTurnedAway } from './login-attempts.ts'
-
-type Services = AuthServices & CommandServices & InstanceServices & LoginServices & RecordingServices
 
 /** Time in ms after which the provider receives an answer, because providers wait for 5 s. */
 const DEADLINE_MS = 4_500
@@ -36,23 +30,26 @@ const late = async (signal: AbortSignal): Promise<never> =>
  * request is refused with `busy`, and the logout continues. A refused token is counted and recorded.
  */
 export const endAtProvider = async (
-  service: Services,
+  service: LoginService,
   call: Call<unknown, unknown>,
   { method, provider, readLogoutToken }: LoginMethod,
 ): Promise<void> => {
-  const { logouts, clock, tell } = service
+  const { reported } = service.logins
   const { request } = call
   const address = addressKey(request.address)
   const work = async (): Promise<void> => {
     if (!service.fresh()) refuse('backend_unavailable')
     const token = await readLogoutToken!(tokenIn(request))
-    const sessions = await logouts.end(provider!, token, contextOf(call, service))
-    tell({ requestId: request.id, method, provider, sessions }, 'a logout token ended the sessions of a person')
+    const sessions = await reported.end(provider!, token, contextOf(call, service))
+    service.lines.tell(
+      { requestId: request.id, method, provider, sessions },
+      'a logout token ended the sessions of a person',
+    )
   }
-  const stop = clock.timeout(DEADLINE_MS)
-  const done = logouts.inTurn(address, stop, work).catch((error: unknown) => {
+  const stop = service.clock.timeout(DEADLINE_MS)
+  const done = reported.inTurn(address, stop, work).catch((error: unknown) => {
     if (error instanceof Refusal) {
-      if (error.status === 400) logouts.failures.count(address)
+      if (error.status === 400) reported.failures.count(address)
       attemptTurnedAway(service, request, { method, provider, isLogout: true }, error)
     }
     throw error

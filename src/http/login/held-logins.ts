@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LoginState } from '../../auth/login-state.ts'
 import { given } from '../../auth/oidc/callback.ts'
-import type { InstanceServices } from '../services/instance.ts'
+import type { CommandServices } from '../services/commands.ts'
 import type { LoginMethod, LoginServices } from '../services/logins.ts'
 import { rawQuery } from '../wire/path.ts'
 
@@ -47,7 +47,7 @@ export const returnToOf = (service: Holding, request: FastifyRequest): string | 
 
 /** Sets the state cookie of a login and removes the oldest ones beyond the limit. */
 export const holdLogin = (
-  { cookies, logins, settings }: Pick<LoginServices, 'cookies' | 'logins'> & Pick<InstanceServices, 'settings'>,
+  { cookies, logins, settings }: Pick<LoginServices, 'cookies' | 'logins'> & Pick<CommandServices, 'settings'>,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   { callbackPath }: LoginMethod,
   login: LoginState,

@@ -4,10 +4,7 @@ import type { Limiter } from '../../auth/rate-limit.ts'
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import { Refusal, whyOf } from '../../base/errors.ts'
 import type { Method } from '../../events/token.ts'
-import type { CommandServices } from '../services/commands.ts'
-import type { InstanceServices } from '../services/instance.ts'
-import type { LoginServices } from '../services/logins.ts'
-import type { RecordingServices } from '../services/recording.ts'
+import type { LoginService, LoginServices } from '../services/logins.ts'
 import { addressKey } from '../wire/client-address.ts'
 import { heldLogin } from './held-logins.ts'
 
@@ -19,14 +16,14 @@ type Attempt = {
   /** True for a logout token of the provider. */
   readonly isLogout?: true
 }
-type Teller = Pick<RecordingServices, 'tell'>
+type Teller = Pick<LoginServices, 'lines'>
 
 const nameOf = ({ method, isLogout }: Attempt) =>
   isLogout ? 'a logout token' : method === 'orchestrator' ? 'an exchange' : 'a login'
 
 /** Logs a successful login or exchange. */
 export const attemptSucceeded = (
-  { tell }: Teller,
+  { lines: { tell } }: Teller,
   { id: requestId }: FastifyRequest,
   attempt: Attempt,
   tokenId: string,
@@ -37,7 +34,7 @@ export const attemptSucceeded = (
 
 /** Logs a failed login or exchange, with the cause that the client does not receive. */
 export const attemptRefused = (
-  { tell }: Teller,
+  { lines: { tell } }: Teller,
   { id: requestId }: FastifyRequest,
   attempt: Attempt,
   refusal: Refusal,
@@ -50,7 +47,7 @@ export const attemptRefused = (
 }
 
 const noted = (
-  { refusals }: RecordingServices,
+  { refusals }: LoginServices,
   request: FastifyRequest,
   { provider, serviceAccount }: Attempt,
   { reason }: Refusal,
@@ -67,7 +64,7 @@ const noted = (
 
 /** Records a failed login or exchange in the history and logs it. */
 export const attemptFailed = (
-  service: RecordingServices,
+  service: LoginServices,
   request: FastifyRequest,
   attempt: Attempt,
   refusal: Refusal,
@@ -81,7 +78,7 @@ export const attemptFailed = (
  * individually.
  */
 export const attemptTurnedAway = (
-  service: RecordingServices,
+  service: LoginServices,
   request: FastifyRequest,
   attempt: Attempt,
   refusal: Refusal,
@@ -91,7 +88,7 @@ export const attemptTurnedAway = (
 
 /** Refuses a request if its key has exhausted its limit (api.md §2.4). */
 export const turnedAway = (
-  service: InstanceServices & RecordingServices,
+  service: LoginService,
   request: FastifyRequest,
   attempt: Attempt,
   limiter: Limiter,
@@ -104,13 +101,7 @@ export const turnedAway = (
   return refusal
 }
 
-const counted = (
-  service: InstanceServices & RecordingServices,
-  request: FastifyRequest,
-  attempt: Attempt,
-  limiter: Limiter,
-  key: string,
-) => {
+const counted = (service: LoginService, request: FastifyRequest, attempt: Attempt, limiter: Limiter, key: string) => {
   const refusal = turnedAway(service, request, attempt, limiter, key)
   if (!refusal) limiter.count(key)
   return refusal
@@ -118,13 +109,13 @@ const counted = (
 
 /** Counts the requests of each client address to a public route, and refuses requests beyond the limit. */
 export const attemptLimit =
-  (service: InstanceServices & RecordingServices, attempts: Limiter, attempt: Attempt) =>
+  (service: LoginService, attempts: Limiter, attempt: Attempt) =>
   (request: FastifyRequest): Refusal | undefined =>
     counted(service, request, attempt, attempts, addressKey(request.address))
 
 /** Like `attemptLimit`, for callbacks: a callback of a pending login of this browser counts against that login. */
 export const returnLimit =
-  (service: InstanceServices & CommandServices & LoginServices & RecordingServices, attempt: Attempt) =>
+  (service: LoginService, attempt: Attempt) =>
   (request: FastifyRequest): Refusal | undefined => {
     const { attempts, returns } = service.logins
     const held = heldLogin(service, request)

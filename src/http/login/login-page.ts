@@ -5,9 +5,7 @@ import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import type { Reason, Refusal } from '../../base/errors.ts'
 import type { LoginKind } from '../../events/login.ts'
 import type { CommandServices } from '../services/commands.ts'
-import type { InstanceServices } from '../services/instance.ts'
-import type { LoginMethod, LoginServices } from '../services/logins.ts'
-import type { RecordingServices } from '../services/recording.ts'
+import type { LoginMethod, LoginService } from '../services/logins.ts'
 import { takes } from '../wire/headers.ts'
 import { returnToOf } from './held-logins.ts'
 import { attemptTurnedAway } from './login-attempts.ts'
@@ -22,7 +20,7 @@ export const isAhead = ({ headers }: FastifyRequest): boolean =>
   /\bprefetch\b/.test(String(headers['sec-purpose'] ?? headers['purpose'] ?? ''))
 
 /** True if a callback comes from a browser and the web UI is enabled. */
-export const isPerson = ({ settings }: InstanceServices, { headers }: FastifyRequest): boolean =>
+export const isPerson = ({ settings }: CommandServices, { headers }: FastifyRequest): boolean =>
   settings.ui.enabled && takes(headers, 'text/html')
 
 /** Error code for the login page: the provider's own, if any, and `not_found` for an unknown route. */
@@ -36,7 +34,7 @@ const shownOf = ({ reason, metadata }: Refusal): string => {
  * method is recorded here, because no other code records it.
  */
 export const loginPage =
-  (service: InstanceServices & LoginServices & RecordingServices, method: LoginKind) =>
+  (service: LoginService, method: LoginKind) =>
   (refusal: Refusal, request: FastifyRequest): string | undefined => {
     if (!isPerson(service, request) || isAhead(request)) return undefined
     if (refusal.status === 404) attemptTurnedAway(service, request, { method }, refusal)
@@ -52,7 +50,7 @@ const short = (text: string | undefined): string | undefined => text && Array.fr
  * only for refusals that depend on the person.
  */
 export const rememberRefused = (
-  { cookies, logins, now }: CommandServices & LoginServices,
+  { cookies, logins, now }: LoginService,
   request: FastifyRequest,
   reply: FastifyReply,
   { method }: LoginMethod,
@@ -75,7 +73,7 @@ export const rememberRefused = (
 
 /** Identity of the login refused in this browser in the last 5 minutes, if any. */
 export const refusedLogin = (
-  { cookies, logins, now }: CommandServices & LoginServices,
+  { cookies, logins, now }: LoginService,
   request: FastifyRequest,
 ): Omit<RefusedLogin, 'expiresAt'> | undefined => {
   const sealed = cookies.stored(request)

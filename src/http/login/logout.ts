@@ -8,16 +8,12 @@ import type { Expired } from '../../contract/login/login.ts'
 import { readable } from '../../projections/projection.ts'
 import { tokens } from '../../projections/tokens.ts'
 import type { Call } from '../route/route.ts'
-import type { CommandServices } from '../services/commands.ts'
-import type { InstanceServices } from '../services/instance.ts'
-import type { LoginMethod, LoginServices } from '../services/logins.ts'
-import type { RecordingServices } from '../services/recording.ts'
+import type { LoginMethod, LoginService, LoginServices } from '../services/logins.ts'
 import type { Caller } from '../wire/caller.ts'
 import { rawQuery } from '../wire/path.ts'
 import { type Answer, redirect } from '../wire/reply.ts'
 import { isAhead, isPerson } from './login-page.ts'
 
-type Services = InstanceServices & CommandServices & LoginServices & RecordingServices
 /** ID token of a session, its client token, the person, and its expiry (RFC 3339 UTC with milliseconds). */
 type SessionIdToken = {
   readonly idToken: string
@@ -42,7 +38,7 @@ const REFUSED = 'the provider reports that it did not end its session; compare i
 
 /** Seals the ID token of a completed login into a cookie, if its provider is to receive it at sign-out. */
 export const keepIdToken = async (
-  { cookies, logins, sealer, settings, warn }: Services,
+  { cookies, logins, sealer, settings, lines }: LoginService,
   { request, reply }: Exchange,
   { provider, logout }: LoginMethod,
   { clientToken, ...kept }: SessionIdToken,
@@ -50,7 +46,7 @@ export const keepIdToken = async (
   if (!logout?.keepsIdToken) return
   const { length: characters } = kept.idToken
   if (characters > MOST_CHARACTERS)
-    return warn(`ID token ${provider}`, { provider, characters, most: MOST_CHARACTERS }, TOO_LARGE)
+    return lines.warn(`ID token ${provider}`, { provider, characters, most: MOST_CHARACTERS }, TOO_LARGE)
   const sealed = await logins.idTokens(clientToken, sealer).seal(kept)
   cookies.setIdToken(request, reply, sealed, settings.session.tokenLifetime)
 }
@@ -62,7 +58,7 @@ export const forgetIdToken = ({ cookies, logins }: LoginServices, { request, rep
 
 /** ID token of the session in the request's cookies; undefined if there is none that this session sealed. */
 const idTokenOf = async (
-  { cookies, logins, sealer }: CommandServices & LoginServices,
+  { cookies, logins, sealer }: LoginService,
   request: FastifyRequest,
 ): Promise<string | undefined> => {
   const [clientToken, sealed] = [cookies.token(request), cookies.stored(request)]
@@ -72,7 +68,7 @@ const idTokenOf = async (
 
 /** Provider of the browser session in use; undefined for a bearer token and for a session of another method. */
 export const providerOf = async (
-  { log, logins }: CommandServices & LoginServices,
+  { log, logins }: LoginService,
   { via, actor }: Caller,
 ): Promise<LoginMethod | undefined> => {
   if (via !== 'cookie' || actor.method !== 'oidc') return undefined
@@ -85,18 +81,18 @@ export const providerOf = async (
  * because the session has ended already.
  */
 export const beginLogout = async (
-  service: Services,
+  service: LoginService,
   { request, reply }: Exchange,
   { provider = '', logout }: LoginMethod,
 ): Promise<Shown<typeof Expired>> => {
-  const { cookies, logins, now, settings, warn } = service
+  const { cookies, logins, now, settings, lines } = service
   if (!logout) return {}
   const { returnTo, returnPath } = logout
   const state = randomBytes(32).toString('base64url')
   try {
     const url = await logout.url({ returnTo, state, idToken: await idTokenOf(service, request) })
     if (!url) {
-      warn(`logout ${provider}`, { provider }, NOT_THERE)
+      lines.warn(`logout ${provider}`, { provider }, NOT_THERE)
       return {}
     }
     const life = settings.session.stateLifetime
@@ -105,7 +101,8 @@ export const beginLogout = async (
     return { logoutUrl: url.href }
   } catch (error) {
     // The log of outages has a line about a provider that is unavailable.
-    if (!isRefusal(error, 'provider_unavailable')) warn(`logout ${provider}`, { provider, why: whyOf(error) }, FAILED)
+    if (!isRefusal(error, 'provider_unavailable'))
+      lines.warn(`logout ${provider}`, { provider, why: whyOf(error) }, FAILED)
     return {}
   }
 }
@@ -117,10 +114,10 @@ const digest = (text: string) => createHash('sha256').update(text).digest()
  * if the state is that of this browser.
  */
 export const endLogout = (
-  service: Services,
+  service: LoginService,
   { request, reply, params: { provider = '' } }: Call<unknown, unknown>,
 ): Answer<Shown<typeof Nothing>> => {
-  const { cookies, logins, now, warn } = service
+  const { cookies, logins, now, lines } = service
   if (isAhead(request)) refuse('invalid_header', 'invalid header Sec-Purpose: a logout is not finished ahead of time')
   const query = new URLSearchParams(rawQuery(request))
   const page = (search = '') =>
@@ -133,6 +130,6 @@ export const endLogout = (
   cookies.clearLogout(reply, logout.returnPath)
   const error = query.get('error')
   if (error === null) return page('?signed_out=true')
-  warn(`post-logout ${provider}`, { provider, providerError: providerCode(error) }, REFUSED)
+  lines.warn(`post-logout ${provider}`, { provider, providerError: providerCode(error) }, REFUSED)
   return page()
 }

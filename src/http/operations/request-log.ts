@@ -1,11 +1,10 @@
 import { whyOf } from '../../base/errors.ts'
 import { unreadableOf } from '../../events/unreadable.ts'
+import type { HistogramCell } from '../metrics/metrics.ts'
 import type { Spec } from '../route/route.ts'
-import type { CommandServices } from '../services/commands.ts'
-import type { ReadServices } from '../services/reads.ts'
-import type { RecordingServices } from '../services/recording.ts'
+import type { InstanceServices } from '../services/instance.ts'
+import type { TokenServices } from '../services/tokens.ts'
 import type { Answered } from '../wire/reply.ts'
-import type { HistogramCell } from './metrics.ts'
 
 type Log = { readonly info: (record: object, message: string) => void }
 
@@ -14,11 +13,7 @@ type Log = { readonly info: (record: object, message: string) => void }
  * status 500 or above with its cause. Evaluations and other reads below 500 are not logged.
  */
 export const observer = (
-  {
-    metrics,
-    closed,
-    clock,
-  }: Pick<RecordingServices, 'metrics'> & Pick<ReadServices, 'closed'> & Pick<CommandServices, 'clock'>,
+  { metrics, closed, clock }: Pick<InstanceServices, 'metrics' | 'clock'> & Pick<TokenServices, 'closed'>,
   log: Log,
 ): Answered => {
   const { monotonic } = clock

@@ -8,14 +8,14 @@ import { checkedConstraint } from '../commands/constraint-check.ts'
 import { namespacedRoute, newId, segmentWriter } from '../commands/resource-routes.ts'
 import { constraintJson } from '../present/segment.ts'
 import type { Call } from '../route/route.ts'
-import type { Service } from '../services/service.ts'
+import type { FlagService } from '../services/flags.ts'
 
 type Body = ReadBy<typeof constraintBody>
 
 const tag = 'Constraints'
 
 /** Constraints of a segment (api.md §7). */
-export const constraintsRoutes = (app: FastifyInstance, service: Service): void => {
+export const constraintsRoutes = (app: FastifyInstance, service: FlagService): void => {
   const { execute } = service
   const { respondWith, respondRevision } = segmentWriter(service)
 

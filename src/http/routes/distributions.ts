@@ -8,13 +8,13 @@ import type { ReadBy } from '../../contract/readers/input.ts'
 import { flagWriter, namespacedRoute, newId } from '../commands/resource-routes.ts'
 import { distributionJson } from '../present/flag.ts'
 import type { Call } from '../route/route.ts'
-import type { Service } from '../services/service.ts'
+import type { FlagService } from '../services/flags.ts'
 
 const tag = 'Distributions'
 type Body = ReadBy<typeof distributionBody>
 
 /** Distributions of a rule (api.md §7). */
-export const distributionsRoutes = (app: FastifyInstance, service: Service): void => {
+export const distributionsRoutes = (app: FastifyInstance, service: FlagService): void => {
   const { execute } = service
   const { respondWith, respondRevision } = flagWriter(service)
 

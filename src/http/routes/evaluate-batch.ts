@@ -24,7 +24,7 @@ import {
 import { showsSegments } from '../evaluation/segments-shown.ts'
 import { type Call, route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
-import type { Service } from '../services/service.ts'
+import type { EvaluationService } from '../services/flags.ts'
 import type { Caller } from '../wire/caller.ts'
 import { since } from '../wire/clock.ts'
 import { allOf, type Made } from '../wire/pieces.ts'
@@ -39,7 +39,7 @@ const namespacesAsked = (body: Raw) => requestsIn(body).map((one) => namespaceOr
  * POST /evaluate/v1/batch (api.md §8.1): answers in request order. An unknown or unreadable flag is an error entry; any
  * other error fails the batch.
  */
-export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
+export const evaluateBatchRoutes = (app: FastifyInstance, service: EvaluationService, evaluator: Evaluator): void => {
   const { monotonic } = service.clock
   const entry = (flags: Flags, caller: Caller, one: One, work: Work): Made<BatchResponse> => {
     const { requestId, namespaceKey, flagKey, entityId, context } = one

@@ -26,7 +26,7 @@ import {
 import { showsSegments } from '../evaluation/segments-shown.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
-import type { Service } from '../services/service.ts'
+import type { EvaluationService } from '../services/flags.ts'
 import type { Caller } from '../wire/caller.ts'
 import { since } from '../wire/clock.ts'
 import { allOf } from '../wire/pieces.ts'
@@ -97,7 +97,7 @@ type ValuePlace = (typeof places)[number]
 const namespaceOf = (params: Readonly<Record<string, string>>, given: string) =>
   params['namespaceKey'] ?? namespaceOrDefault(given)
 
-const evaluateOne = (app: FastifyInstance, service: Service, say: Say, { root, access }: ValuePlace): void =>
+const evaluateOne = (app: FastifyInstance, service: EvaluationService, say: Say, { root, access }: ValuePlace): void =>
   route(app, {
     ...shared,
     access,
@@ -117,7 +117,7 @@ const evaluateOne = (app: FastifyInstance, service: Service, say: Say, { root, a
 
 const evaluateMany = (
   app: FastifyInstance,
-  service: Service,
+  service: EvaluationService,
   evaluator: Evaluator,
   say: Say,
   { root, access }: ValuePlace,
@@ -158,7 +158,7 @@ const evaluateMany = (
 /**
  * POST evaluate and batch-evaluate of variant flags (legacy form), under /api/v1 and under a namespace (api.md §8.7).
  */
-export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
+export const evaluateLegacyRoutes = (app: FastifyInstance, service: EvaluationService, evaluator: Evaluator): void => {
   const say = sayer(evaluator)
   for (const place of places) {
     evaluateOne(app, service, say, place)

@@ -15,7 +15,7 @@ import { showsSegments } from '../evaluation/segments-shown.ts'
 import { traceJson } from '../evaluation/trace.ts'
 import { type Call, route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
-import type { Service } from '../services/service.ts'
+import type { EvaluationService } from '../services/flags.ts'
 import { type Answer, type Json, written } from '../wire/reply.ts'
 
 type EvaluationKind = keyof typeof evaluations
@@ -23,7 +23,7 @@ type EvaluationRequest = Call<EvaluationBody, ReadBy<typeof explainQuery>>
 type Said = BooleanEvaluation | VariantEvaluation
 
 /** POST /evaluate/v1/boolean and /evaluate/v1/variant (api.md §8.1 to §8.6). */
-export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
+export const evaluateRoutes = (app: FastifyInstance, service: EvaluationService, evaluator: Evaluator): void => {
   const answer = (
     kind: EvaluationKind,
     { body, query, request, caller }: EvaluationRequest,

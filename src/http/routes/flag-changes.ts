@@ -9,7 +9,7 @@ import { type TemporaryIds, temporaryIds } from '../commands/temporary-ids.ts'
 import { draftAnswers } from '../evaluation/draft-answers.ts'
 import { showsSegments } from '../evaluation/segments-shown.ts'
 import { flagJson, rolloutJson, ruleJson } from '../present/flag.ts'
-import type { Mount } from '../services/service.ts'
+import type { FlagMount } from '../services/flags.ts'
 
 type ChangeOf<O extends FlagChangeAsked['op']> = Extract<FlagChangeAsked, { readonly op: O }>
 type Shares = ChangeOf<'rule.create'>['distributions']
@@ -71,7 +71,7 @@ const shown = (doc: FlagDoc, refs: TemporaryIds): ChangedFlag => ({
 const warning = ({ rules }: FlagDoc): string | undefined => partialRulesInWords(partialRules(rules))
 
 /** Changes a flag and its parts atomically, or tries the changes without a write (api.md §7.9). */
-export const flagChangesRoutes: Mount = (app, service) => {
+export const flagChangesRoutes: FlagMount = (app, service) => {
   const { reservations, rehearsal, flagStore } = service
   const { respondWith, respondRehearsed } = flagWriter(service)
   namespacedRoute(app, {

@@ -17,11 +17,11 @@ import { type FlagDoc, usesOf } from '../../projections/flags.ts'
 import { createsOnly } from '../commands/command-context.ts'
 import { flagWriter, namespacedRoute, namespaceOf, takeDocument, viewOf } from '../commands/resource-routes.ts'
 import { flagFilter } from '../lists/flag-filter.ts'
+import { evaluationHours, usageOf } from '../lists/last-evaluation.ts'
 import { type Looked, listPage } from '../lists/list-page.ts'
 import { flagJson, rolloutJson } from '../present/flag.ts'
 import { lastChanges } from '../present/last-change.ts'
-import { evaluationHours, usageOf } from '../present/last-evaluation.ts'
-import type { Mount, Service } from '../services/service.ts'
+import type { FlagMount, FlagService } from '../services/flags.ts'
 import { ok } from '../wire/reply.ts'
 
 const tag = 'Flags'
@@ -29,7 +29,7 @@ const tag = 'Flags'
 type Show = (doc: FlagDoc) => ListedFlag | Promise<ListedFlag>
 
 /** A flag with its last change, its rollouts, the number of its rules, and the rules with shares below 100 %. */
-const withTargeting = (service: Service): Show => {
+const withTargeting = (service: FlagService): Show => {
   const lastChange = lastChanges(service)
   return async (doc) => {
     const partial = partialRules(doc.rules)
@@ -44,7 +44,7 @@ const withTargeting = (service: Service): Show => {
 }
 
 /** Adds the hour of the last evaluation of each flag; `prepare` reads the hours of the next flags. */
-const withUsage = (service: Service, show: Show) => {
+const withUsage = (service: FlagService, show: Show) => {
   let hourOf: (doc: FlagDoc) => string | undefined = () => undefined
   return {
     prepare: async (view: Looked, docs: readonly FlagDoc[]) => {
@@ -62,7 +62,7 @@ const withUses =
   (show: Show, segment: string): Show =>
   async (doc) => ({ ...(await show(doc)), segmentUses: usesOf(doc, segment) })
 
-const listFlags: Mount = (app, service) =>
+const listFlags: FlagMount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
     url: '/flags',
@@ -88,7 +88,7 @@ const listFlags: Mount = (app, service) =>
     },
   })
 
-const createFlag: Mount = (app, service) => {
+const createFlag: FlagMount = (app, service) => {
   const { reservations, flagStore } = service
   const { respondWith } = flagWriter(service)
   namespacedRoute(app, {
@@ -118,7 +118,7 @@ const createFlag: Mount = (app, service) => {
   })
 }
 
-const getFlag: Mount = (app, service) =>
+const getFlag: FlagMount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
     url: '/flags/:key',
@@ -139,7 +139,7 @@ const getFlag: Mount = (app, service) =>
     },
   })
 
-const updateFlag: Mount = (app, service) => {
+const updateFlag: FlagMount = (app, service) => {
   const { execute } = service
   const { respondWith } = flagWriter(service)
   namespacedRoute(app, {
@@ -162,7 +162,7 @@ const updateFlag: Mount = (app, service) => {
   })
 }
 
-const deleteFlag: Mount = (app, service) => {
+const deleteFlag: FlagMount = (app, service) => {
   const { reservations } = service
   const { respondEmpty } = flagWriter(service)
   namespacedRoute(app, {
@@ -182,7 +182,7 @@ const deleteFlag: Mount = (app, service) => {
 }
 
 /** Flags (api.md §7). Variants, rules and rollouts have their own routes. */
-export const flagsRoutes: Mount = (app, service) => {
+export const flagsRoutes: FlagMount = (app, service) => {
   listFlags(app, service)
   createFlag(app, service)
   getFlag(app, service)

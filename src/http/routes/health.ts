@@ -4,7 +4,7 @@ import { Health, healthQuery, Liveness, Readiness } from '../../contract/operati
 import { named } from '../../contract/readers/input.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
-import type { Service } from '../services/service.ts'
+import type { InstanceServices } from '../services/instance.ts'
 import { parametersOf } from '../wire/path.ts'
 
 /** Refuses a health check of a named service, because there are no named services (api.md §11). */
@@ -13,7 +13,7 @@ export const unnamed = ({ service }: { readonly service: string }): void => {
 }
 
 /** Health and readiness (api.md §11). */
-export const healthRoutes = (app: FastifyInstance, service: Service): void => {
+export const healthRoutes = (app: FastifyInstance, service: InstanceServices): void => {
   const shared = { ...ordinary, method: 'GET', access: { credential: 'public' }, tag: 'Operations' } as const
 
   route(app, {

@@ -2,10 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import { Configuration, Info } from '../../contract/operations.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
-import type { Service } from '../services/service.ts'
+import type { InstanceServices } from '../services/instance.ts'
 
 /** Version and configuration of the deployment (api.md §11). */
-export const metaRoutes = (app: FastifyInstance, { about }: Service): void => {
+export const metaRoutes = (app: FastifyInstance, { about }: InstanceServices): void => {
   const access = { credential: 'required', namespace: 'none' } as const
   const shared = { ...ordinary, method: 'GET', tag: 'Operations' } as const
   route(app, {

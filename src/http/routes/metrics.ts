@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { Text } from '../../contract/answer.ts'
-import { sharedPage } from '../operations/metrics-page.ts'
+import { sharedPage } from '../metrics/metrics-page.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
-import type { Service } from '../services/service.ts'
+import type { InstanceServices } from '../services/instance.ts'
 import { takesGzip } from '../wire/gzip.ts'
 
 /**
@@ -13,7 +13,10 @@ import { takesGzip } from '../wire/gzip.ts'
 const PATIENCE_MS = 10_000
 
 /** GET /metrics (api.md §11.1). */
-export const metricsRoutes = (app: FastifyInstance, { metrics, clock }: Pick<Service, 'metrics' | 'clock'>): void => {
+export const metricsRoutes = (
+  app: FastifyInstance,
+  { metrics, clock }: Pick<InstanceServices, 'metrics' | 'clock'>,
+): void => {
   const page = sharedPage(metrics.write, clock)
   route(app, {
     method: 'GET',

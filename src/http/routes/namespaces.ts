@@ -24,7 +24,7 @@ import { namespaceUsage } from '../lists/namespace-usage.ts'
 import { namespaceJson } from '../present/namespace.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
-import type { Mount } from '../services/service.ts'
+import type { FlagMount } from '../services/flags.ts'
 import type { Caller } from '../wire/caller.ts'
 import { ok } from '../wire/reply.ts'
 
@@ -40,7 +40,7 @@ const seenBy = ({ reach }: Caller, past: boolean): ((doc: NamespaceDoc) => boole
   return reach === undefined || sees(EVERYWHERE) ? undefined : ({ key }) => sees(key)
 }
 
-const listNamespaces: Mount = (app, service) =>
+const listNamespaces: FlagMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/api/v1/namespaces',
@@ -63,7 +63,7 @@ const keyIn = (body: Raw): string => {
   return typeof key === 'string' ? key : ''
 }
 
-const createNamespace: Mount = (app, service) => {
+const createNamespace: FlagMount = (app, service) => {
   const { execute, flagStore } = service
   const { respondWith } = namespaceWriter(service)
   route(app, {
@@ -98,7 +98,7 @@ const createNamespace: Mount = (app, service) => {
   })
 }
 
-const getNamespace: Mount = (app, service) =>
+const getNamespace: FlagMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: NAMESPACE,
@@ -120,7 +120,7 @@ const getNamespace: Mount = (app, service) =>
     },
   })
 
-const updateNamespace: Mount = (app, service) => {
+const updateNamespace: FlagMount = (app, service) => {
   const { execute } = service
   const { respondWith } = namespaceWriter(service)
   route(app, {
@@ -146,7 +146,7 @@ const updateNamespace: Mount = (app, service) => {
   })
 }
 
-const deleteNamespace: Mount = (app, service) => {
+const deleteNamespace: FlagMount = (app, service) => {
   const { reservations } = service
   const { respondEmpty } = namespaceWriter(service)
   route(app, {
@@ -176,7 +176,7 @@ const deleteNamespace: Mount = (app, service) => {
 }
 
 /** Namespaces (api.md §7.1). A token limited to a namespace can only read and update this namespace. */
-export const namespacesRoutes: Mount = (app, service) => {
+export const namespacesRoutes: FlagMount = (app, service) => {
   listNamespaces(app, service)
   createNamespace(app, service)
   getNamespace(app, service)

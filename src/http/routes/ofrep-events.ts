@@ -5,7 +5,7 @@ import { namespaceOfStream } from '../auth/stream-ticket.ts'
 import { ofrepError } from '../evaluation/ofrep.ts'
 import { headerText } from '../preconditions.ts'
 import { type Call, route } from '../route/route.ts'
-import type { Service } from '../services/service.ts'
+import type { EvaluationService } from '../services/flags.ts'
 import { EVENTS } from '../streams/announced.ts'
 import { audienceOf } from '../streams/audience.ts'
 import { flagStateOf, hasPresentState } from '../streams/flag-state.ts'
@@ -16,7 +16,7 @@ const RETRY_MS = 2_000
 const ALIVE = Buffer.from(': keep-alive\n\n')
 
 /** Content of the event streams of a namespace: one event about its present state. */
-const eventsOf = ({ flagStore, log }: Service, namespace: string): Content => {
+const eventsOf = ({ flagStore, log }: EvaluationService, namespace: string): Content => {
   let made: Frame | undefined
   const frame = async (): Promise<Frame> => {
     const { tag, position } = flagStateOf(flagStore, namespace)
@@ -37,7 +37,7 @@ const eventsOf = ({ flagStore, log }: Service, namespace: string): Content => {
 }
 
 /** GET /ofrep/v1/events (api.md §10). */
-export const ofrepEventsRoutes = (app: FastifyInstance, service: Service): void => {
+export const ofrepEventsRoutes = (app: FastifyInstance, service: EvaluationService): void => {
   const { flagStreams, fresh } = service
   const listen = audienceOf(service)
   const open = async (call: Call<unknown, unknown>, namespace: string): Promise<Answer<OfrepEvents>> => {

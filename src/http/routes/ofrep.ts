@@ -17,7 +17,7 @@ import { leavingOut } from '../lists/paging.ts'
 import { unevaluable } from '../present/snapshot.ts'
 import { type Call, route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
-import type { Service } from '../services/service.ts'
+import type { EvaluationService, EvaluationServices } from '../services/flags.ts'
 import { announcedStreams } from '../streams/announced.ts'
 import { flagConfigSeen } from '../streams/flag-state.ts'
 import { allOf } from '../wire/pieces.ts'
@@ -57,12 +57,12 @@ const keysIn = (named: string): readonly string[] | undefined => {
 type EvaluationTarget = { readonly namespace: string; readonly names: boolean }
 
 /** All flags that have an answer, which excludes disabled variant flags. */
-const answering = (flagStore: Service['flagStore'], namespace: string) =>
+const answering = (flagStore: EvaluationServices['flagStore'], namespace: string) =>
   flagStore.evaluable(namespace).filter(({ doc }) => doc.type === 'boolean' || doc.enabled)
 
 /** Records the evaluation of the flags of an unchanged bulk answer: the named ones, or all of the namespace. */
 const noteUnchanged = (
-  flagStore: Service['flagStore'],
+  flagStore: EvaluationServices['flagStore'],
   last: LastEvaluations,
   namespace: string,
   named: readonly string[] | undefined,
@@ -76,7 +76,7 @@ const noteUnchanged = (
  * `edition`, which changes with the address of the event stream.
  */
 const tagOf = (
-  flagStore: Service['flagStore'],
+  flagStore: EvaluationServices['flagStore'],
   { namespace, names }: EvaluationTarget,
   context: Context,
   edition: string,
@@ -93,7 +93,7 @@ const tagOf = (
 const access = { credential: 'ofrep', namespace: 'header', right: 'flag.evaluate' } as const
 const shared = { ...ordinary, access, writes: false, tag: 'OpenFeature', errorBody: ofrepError } as const
 
-const configurationRoute = (app: FastifyInstance, { settings }: Service): void => {
+const configurationRoute = (app: FastifyInstance, { settings }: EvaluationService): void => {
   const configuration = configurationOf(settings.eventStreams)
   route(app, {
     ...shared,
@@ -108,7 +108,7 @@ const configurationRoute = (app: FastifyInstance, { settings }: Service): void =
 /** The OpenFeature remote evaluation protocol (api.md §10). */
 export const ofrepRoutes = (
   app: FastifyInstance,
-  service: Service,
+  service: EvaluationService,
   evaluator: Evaluator,
   last: LastEvaluations,
 ): void => {

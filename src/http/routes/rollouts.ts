@@ -18,7 +18,7 @@ import { byRank, pageOf } from '../lists/paging.ts'
 import { rolloutJson } from '../present/flag.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
-import type { Mount } from '../services/service.ts'
+import type { FlagMount } from '../services/flags.ts'
 import { ok, revised } from '../wire/reply.ts'
 
 const tag = 'Rollouts'
@@ -26,7 +26,7 @@ const LIST = `${NAMESPACE}/flags/:flagKey/rollouts`
 const ONE = `${LIST}/:id`
 const shown = (id: string) => (doc: FlagDoc) => rolloutJson(doc, partOf(doc.rollouts, id))
 
-const listRollouts: Mount = (app, service) =>
+const listRollouts: FlagMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: LIST,
@@ -50,7 +50,7 @@ const listRollouts: Mount = (app, service) =>
     },
   })
 
-const createRollout: Mount = (app, service) => {
+const createRollout: FlagMount = (app, service) => {
   const { reservations } = service
   const { respondWith } = flagWriter(service)
   route(app, {
@@ -78,7 +78,7 @@ const createRollout: Mount = (app, service) => {
   })
 }
 
-const orderRollouts: Mount = (app, service) => {
+const orderRollouts: FlagMount = (app, service) => {
   const { execute } = service
   const { respondRevision } = flagWriter(service)
   route(app, {
@@ -102,7 +102,7 @@ const orderRollouts: Mount = (app, service) => {
   })
 }
 
-const getRollout: Mount = (app, service) =>
+const getRollout: FlagMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: ONE,
@@ -123,7 +123,7 @@ const getRollout: Mount = (app, service) =>
     },
   })
 
-const updateRollout: Mount = (app, service) => {
+const updateRollout: FlagMount = (app, service) => {
   const { reservations } = service
   const { respondWith } = flagWriter(service)
   route(app, {
@@ -151,7 +151,7 @@ const updateRollout: Mount = (app, service) => {
   })
 }
 
-const deleteRollout: Mount = (app, service) => {
+const deleteRollout: FlagMount = (app, service) => {
   const { reservations } = service
   const { respondRevision } = flagWriter(service)
   route(app, {
@@ -172,7 +172,7 @@ const deleteRollout: Mount = (app, service) => {
 }
 
 /** Rollouts of boolean flags (api.md §7); only under a namespace. */
-export const rolloutsRoutes: Mount = (app, service) => {
+export const rolloutsRoutes: FlagMount = (app, service) => {
   listRollouts(app, service)
   createRollout(app, service)
   orderRollouts(app, service)

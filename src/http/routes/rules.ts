@@ -9,13 +9,13 @@ import type { FlagDoc, RuleDoc } from '../../projections/flags.ts'
 import { flagAt, flagWriter, namespacedRoute, namespaceOf, newId } from '../commands/resource-routes.ts'
 import { byRank, pageOf } from '../lists/paging.ts'
 import { ruleJson } from '../present/flag.ts'
-import type { Mount } from '../services/service.ts'
+import type { FlagMount } from '../services/flags.ts'
 import { ok, revised } from '../wire/reply.ts'
 
 const tag = 'Rules'
 const shown = (id: string) => (doc: FlagDoc) => ruleJson(doc, partOf(doc.rules, id))
 
-const listRules: Mount = (app, service) =>
+const listRules: FlagMount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
     url: '/flags/:flagKey/rules',
@@ -38,7 +38,7 @@ const listRules: Mount = (app, service) =>
     },
   })
 
-const createRule: Mount = (app, service) => {
+const createRule: FlagMount = (app, service) => {
   const { reservations } = service
   const { respondWith } = flagWriter(service)
   namespacedRoute(app, {
@@ -64,7 +64,7 @@ const createRule: Mount = (app, service) => {
   })
 }
 
-const orderRules: Mount = (app, service) => {
+const orderRules: FlagMount = (app, service) => {
   const { execute } = service
   const { respondRevision } = flagWriter(service)
   namespacedRoute(app, {
@@ -87,7 +87,7 @@ const orderRules: Mount = (app, service) => {
   })
 }
 
-const getRule: Mount = (app, service) =>
+const getRule: FlagMount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
     url: '/flags/:flagKey/rules/:id',
@@ -107,7 +107,7 @@ const getRule: Mount = (app, service) =>
     },
   })
 
-const updateRule: Mount = (app, service) => {
+const updateRule: FlagMount = (app, service) => {
   const { reservations } = service
   const { respondWith } = flagWriter(service)
   namespacedRoute(app, {
@@ -132,7 +132,7 @@ const updateRule: Mount = (app, service) => {
   })
 }
 
-const deleteRule: Mount = (app, service) => {
+const deleteRule: FlagMount = (app, service) => {
   const { reservations } = service
   const { respondRevision } = flagWriter(service)
   namespacedRoute(app, {
@@ -152,7 +152,7 @@ const deleteRule: Mount = (app, service) => {
 }
 
 /** Rules of variant flags (api.md §7); distributions have their own routes. */
-export const rulesRoutes: Mount = (app, service) => {
+export const rulesRoutes: FlagMount = (app, service) => {
   listRules(app, service)
   createRule(app, service)
   orderRules(app, service)

@@ -8,7 +8,7 @@ import { namespacedRoute, newId, segmentWriter } from '../commands/resource-rout
 import { type TemporaryIds, temporaryIds } from '../commands/temporary-ids.ts'
 import { matchOf } from '../evaluation/segment-match.ts'
 import { segmentJson } from '../present/segment.ts'
-import type { Mount } from '../services/service.ts'
+import type { FlagMount } from '../services/flags.ts'
 
 const meant = (change: SegmentChangeAsked<ReturnType<typeof checkedConstraint>>, refs: TemporaryIds, place: string) => {
   switch (change.op) {
@@ -43,7 +43,7 @@ const meant = (change: SegmentChangeAsked<ReturnType<typeof checkedConstraint>>,
 }
 
 /** Changes a segment and its constraints atomically, or tries the changes without a write (api.md §7.9). */
-export const segmentChangesRoutes: Mount = (app, service) => {
+export const segmentChangesRoutes: FlagMount = (app, service) => {
   const { execute, rehearsal } = service
   const { respondWith, respondRehearsed } = segmentWriter(service)
   namespacedRoute(app, {

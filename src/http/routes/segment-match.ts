@@ -5,7 +5,7 @@ import type { ConstraintInput } from '../../evaluation/flag.ts'
 import { checkedConstraint } from '../commands/constraint-check.ts'
 import { namespacedRoute, namespaceOf } from '../commands/resource-routes.ts'
 import { matchOf } from '../evaluation/segment-match.ts'
-import type { Mount } from '../services/service.ts'
+import type { FlagMount } from '../services/flags.ts'
 
 /** Constraints of a request, each checked when it is reached. */
 function* checked(given: NonNullable<ReadBy<typeof segmentMatchBody>['constraints']>): Generator<ConstraintInput> {
@@ -14,7 +14,7 @@ function* checked(given: NonNullable<ReadBy<typeof segmentMatchBody>['constraint
 }
 
 /** Tests a segment, stored or as a draft, with one entity (api.md §7.10). */
-export const segmentMatchRoutes: Mount = (app, { flagStore }) =>
+export const segmentMatchRoutes: FlagMount = (app, { flagStore }) =>
   namespacedRoute(app, {
     method: 'POST',
     url: '/segments/:key/match',

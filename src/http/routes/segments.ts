@@ -10,13 +10,13 @@ import { namespacedRoute, namespaceOf, segmentWriter, takeDocument, viewOf } fro
 import { documentsOf, type Looked, listPage } from '../lists/list-page.ts'
 import { lastChanges } from '../present/last-change.ts'
 import { segmentJson } from '../present/segment.ts'
-import type { Mount, Service } from '../services/service.ts'
+import type { FlagMount, FlagService } from '../services/flags.ts'
 import { ok } from '../wire/reply.ts'
 
 const tag = 'Segments'
 
 /** A segment with its last change and the number of flags that use it. */
-const withUsage = async (service: Service, view: Looked, namespace: string) => {
+const withUsage = async (service: FlagService, view: Looked, namespace: string) => {
   const flags = new Map<string, number>()
   for await (const flag of documentsOf(view, 'flags', namespace))
     for (const key of segmentsAsked(flag)) flags.set(key, (flags.get(key) ?? 0) + 1)
@@ -28,7 +28,7 @@ const withUsage = async (service: Service, view: Looked, namespace: string) => {
   })
 }
 
-const listSegments: Mount = (app, service) =>
+const listSegments: FlagMount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
     url: '/segments',
@@ -47,7 +47,7 @@ const listSegments: Mount = (app, service) =>
     },
   })
 
-const createSegment: Mount = (app, service) => {
+const createSegment: FlagMount = (app, service) => {
   const { reservations, flagStore } = service
   const { respondWith } = segmentWriter(service)
   namespacedRoute(app, {
@@ -76,7 +76,7 @@ const createSegment: Mount = (app, service) => {
   })
 }
 
-const getSegment: Mount = (app, service) =>
+const getSegment: FlagMount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
     url: '/segments/:key',
@@ -96,7 +96,7 @@ const getSegment: Mount = (app, service) =>
     },
   })
 
-const updateSegment: Mount = (app, service) => {
+const updateSegment: FlagMount = (app, service) => {
   const { execute } = service
   const { respondWith } = segmentWriter(service)
   namespacedRoute(app, {
@@ -120,7 +120,7 @@ const updateSegment: Mount = (app, service) => {
   })
 }
 
-const deleteSegment: Mount = (app, service) => {
+const deleteSegment: FlagMount = (app, service) => {
   const { reservations } = service
   const { respondEmpty } = segmentWriter(service)
   namespacedRoute(app, {
@@ -140,7 +140,7 @@ const deleteSegment: Mount = (app, service) => {
 }
 
 /** Segments (api.md §7). Constraints have their own routes. */
-export const segmentsRoutes: Mount = (app, service) => {
+export const segmentsRoutes: FlagMount = (app, service) => {
   listSegments(app, service)
   createSegment(app, service)
   getSegment(app, service)

@@ -9,7 +9,7 @@ import { leavingOut } from '../lists/paging.ts'
 import { type Form, snapshotText, unevaluable } from '../present/snapshot.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
-import type { Service } from '../services/service.ts'
+import type { EvaluationService } from '../services/flags.ts'
 import { audienceOf } from '../streams/audience.ts'
 import type { Content } from '../streams/topics.ts'
 import { underAnyWord } from '../wire/family-headers.ts'
@@ -45,7 +45,7 @@ const MOST_KEPT = 67_108_864
 type KeptChunks = ReturnType<typeof keptChunks>
 
 /** Content of the streams of a namespace in one form: a line of JSON for each state. */
-const linesOf = ({ flagStore }: Service, kept: KeptChunks, namespace: string, form: Form): Content => ({
+const linesOf = ({ flagStore }: EvaluationService, kept: KeptChunks, namespace: string, form: Form): Content => ({
   key: `snapshots ${form.tag}`,
   namespace,
   kind: 'snapshots',
@@ -59,7 +59,7 @@ const linesOf = ({ flagStore }: Service, kept: KeptChunks, namespace: string, fo
 /** The snapshots of a namespace as lines of JSON, one for each state (api.md §9.1). */
 const streamRoute = (
   app: FastifyInstance,
-  service: Service,
+  service: EvaluationService,
   { fetched }: Pick<LastEvaluations, 'fetched'>,
   kept: KeptChunks,
 ): void => {
@@ -104,7 +104,7 @@ const streamRoute = (
  * GET /internal/v1/evaluation/snapshot/namespace/{key} (api.md §9). The text of each form is made once per version of
  * the namespace; if it is too large to cache, once per request.
  */
-export const snapshotRoutes = (app: FastifyInstance, service: Service, last: LastEvaluations): void => {
+export const snapshotRoutes = (app: FastifyInstance, service: EvaluationService, last: LastEvaluations): void => {
   const { flagStore, names } = service
   const { fetched } = last
   const kept = keptChunks(MOST_KEPT)

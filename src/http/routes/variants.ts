@@ -8,13 +8,13 @@ import type { ReadBy } from '../../contract/readers/input.ts'
 import { flagWriter, namespacedRoute, newId } from '../commands/resource-routes.ts'
 import { variantJson } from '../present/flag.ts'
 import type { Call } from '../route/route.ts'
-import type { Service } from '../services/service.ts'
+import type { FlagService } from '../services/flags.ts'
 
 const tag = 'Variants'
 type Body = ReadBy<typeof variantBody>
 
 /** Variants of a flag (api.md §7). */
-export const variantsRoutes = (app: FastifyInstance, service: Service): void => {
+export const variantsRoutes = (app: FastifyInstance, service: FlagService): void => {
   const { execute } = service
   const { respondWith, respondRevision } = flagWriter(service)
 

@@ -1,6 +1,6 @@
-import type { Fingerprints, TokenSecrets } from '../../auth/client-token.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
-import type { TokenEntry, TokenStanding } from '../../projections/token-memory/token-index.ts'
+import type { LastUses } from '../../jobs/last-uses.ts'
+import type { TokenEntry } from '../../projections/token-memory/token-index.ts'
 import type { KnownCaller } from '../auth/callers.ts'
 import type { FormerTokens } from '../auth/former-tokens.ts'
 import type { StreamTickets } from '../streams/tickets.ts'
@@ -36,7 +36,7 @@ export type Outcome = 'kept' | 'narrowed' | 'ended'
 /** Applies the access rules of this instance to a login or an exchange issued under earlier rules. */
 export type Narrow = (id: string) => Promise<Outcome>
 
-/** Services that decide about credentials. */
+/** Services that decide about the credential of a request. */
 export type AuthServices = {
   readonly verifier: TokenVerifier
   readonly formerTokens: FormerTokens
@@ -44,21 +44,10 @@ export type AuthServices = {
   readonly tickets: StreamTickets
   /** False while this instance cannot prove that it knows all revocations. */
   readonly fresh: () => boolean
-  /**
-   * Revision of the newest event of an active token in memory; the stream may have newer events of another instance.
-   */
-  readonly tokenStanding: (id: string) => TokenStanding | undefined
-  /** The holder of a token, as a text that all tokens of one holder share. */
-  readonly holderOf: (tokenId: string) => Promise<string>
-  readonly secrets: TokenSecrets
-  readonly fingerprints: Fingerprints
-  /**
-   * Number of the access configuration under which this instance issues tokens: a revision of `access-main`. `number`
-   * records the configuration first, and is refused with `release_in_progress` while it cannot. `known` is undefined
-   * until it is recorded.
-   */
-  readonly policy: { readonly number: () => Promise<number>; readonly known: () => number | undefined }
-  readonly narrow: Narrow
+  /** True if no other instance writes to this log, so memory always has its newest event. */
+  readonly alone: boolean
+  /** Last uses of tokens. */
+  readonly uses: LastUses
   /** Counts requests with an invalid credential by client address. */
   readonly failures: Limiter
   /** Counts requests by publishable token and client address; undefined: no limit. */

@@ -1,23 +1,28 @@
+import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../../base/clock.ts'
 import type { Execute } from '../../commands/execute.ts'
+import type { Names } from '../../contract/identifiers.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { Sealer } from '../../events/personal.ts'
 import type { RowOf } from '../../projections/projection.ts'
+import type { Views } from '../../projections/views.ts'
+import type { Settings } from './settings.ts'
 
-/** Services that append events and apply them to memory. */
+/** Services of every route: the event log, commands, read models and settings. */
 export type CommandServices = {
   readonly log: EventLog
+  readonly views: Views
   readonly execute: Execute
   readonly sealer: Sealer
   /** Applies events appended by this instance to memory. Returns a lookup of the rows after them. */
   readonly applied: (events: readonly Stored[]) => Promise<RowOf>
-  /** Resolves to true as soon as memory contains every event up to the position; to false after `withinMs` ms. */
-  readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
-  /** Name of this instance in the history. */
-  readonly instance: string
-  /** True if no other instance writes to this log, so memory always has its newest event. */
-  readonly alone: boolean
-  /** Current time, used to decide about expiry. This time may be ahead of the clock (app/event-clock.ts). */
+  /** Current time, used to decide about expiry. This time may be ahead of the clock (app/stores/event-clock.ts). */
   readonly now: () => Date
   readonly clock: Clock
+  readonly settings: Settings
+  /** Configured words for paths, cookies, headers and metrics. */
+  readonly names: Names
 }
+
+/** Mounts one route, or all routes of one file, with the services of every route and those of one role. */
+export type Mount<Service extends CommandServices> = (app: FastifyInstance, service: Service) => void

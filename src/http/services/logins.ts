@@ -1,4 +1,5 @@
 import type { bulkhead } from '../../auth/bulkhead.ts'
+import type { TokenSecrets } from '../../auth/client-token.ts'
 import type { Identity, LoginSecrets } from '../../auth/identity.ts'
 import type { LoginStates, LogoutStates, RefusedLogins } from '../../auth/login-state.ts'
 import type { KeptIdTokens } from '../../auth/oidc/kept-id-token.ts'
@@ -10,8 +11,13 @@ import type { Orchestrator } from '../../auth/service-accounts/orchestrator.ts'
 import type { LoginCause } from '../../base/login-causes.ts'
 import type { LoginKind } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
+import type { RefusalHistory } from '../../jobs/refusals.ts'
+import type { Idempotency } from '../idempotency.ts'
 import type { ProviderLogouts } from '../login/provider-logouts.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { CookieJar } from '../wire/cookies.ts'
+import type { AuthServices, Narrow } from './auth.ts'
+import type { CommandServices, Mount } from './commands.ts'
 
 /** A login method with an external provider: an OpenID Connect provider or the code host. */
 export type LoginMethod = {
@@ -63,10 +69,16 @@ export type Logins = {
   readonly barOf: (provider: string, attributes: Readonly<Record<string, string>>) => LoginCause | undefined
   /** True if there is an e-mail rule. */
   readonly restricted: boolean
+  readonly methods: Readonly<Record<Method, { readonly enabled: boolean }>> & {
+    /** The providers in the order of the configuration, each with its display name. */
+    readonly oidc: { readonly providers: readonly { readonly key: string; readonly name: string | undefined }[] }
+    readonly codehost: { readonly display_name: string | undefined }
+  }
+  readonly reported: ReportedLogouts
 }
 
 /** Dependencies of the exchange of service-account tokens. */
-export type Exchange = {
+export type Exchange = Idempotency & {
   readonly orchestrator: Orchestrator
   /** Counts failures by client address. */
   readonly failures: Limiter
@@ -75,22 +87,40 @@ export type Exchange = {
 }
 
 /** Dependencies of logouts that a provider reports. */
-export type LogoutServices = ProviderLogouts & {
+export type ReportedLogouts = ProviderLogouts & {
   /** Counts refused logout tokens by client address. */
   readonly failures: Limiter
   /** Runs the work of a logout token in turn with those of other client addresses. Refuses with `busy`. */
   readonly inTurn: ReturnType<typeof bulkhead>
 }
 
-/** Services for logins and exchanges. */
-export type LoginServices = {
-  readonly methods: Readonly<Record<Method, { readonly enabled: boolean }>> & {
-    /** The providers in the order of the configuration, each with its display name. */
-    readonly oidc: { readonly providers: readonly { readonly key: string; readonly name: string | undefined }[] }
-    readonly codehost: { readonly display_name: string | undefined }
-  }
+/** Services of logins, exchanges and sessions. */
+export type LoginServices = Pick<AuthServices, 'fresh' | 'verifier'> & {
   readonly logins: Logins
-  readonly exchange: Exchange | undefined
-  readonly logouts: LogoutServices
+  readonly secrets: TokenSecrets
   readonly cookies: CookieJar
+  /**
+   * Number of the access configuration under which this instance issues tokens: a revision of `access-main`. `number`
+   * records the configuration first, and is refused with `release_in_progress` while it cannot. `known` is undefined
+   * until it is recorded.
+   */
+  readonly policy: {
+    readonly number: () => Promise<number>
+    readonly known: () => number | undefined
+    readonly narrow: Narrow
+  }
+  readonly metrics: Metrics
+  readonly refusals: RefusalHistory
+  readonly lines: Lines
 }
+
+/** Lines in the log of the service. */
+type Lines = {
+  /** Logs at INFO. */
+  readonly tell: (record: Readonly<Record<string, unknown>>, message: string) => void
+  /** Logs at WARN, at most once a minute for each `what`. */
+  readonly warn: (what: string, record: Readonly<Record<string, unknown>>, message: string) => void
+}
+
+export type LoginService = CommandServices & LoginServices
+export type LoginMount = Mount<LoginService>

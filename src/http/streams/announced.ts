@@ -1,7 +1,7 @@
 import type { OfrepBulk } from '../../contract/ofrep.ts'
 import { openness } from '../auth/openness.ts'
 import type { Call } from '../route/route.ts'
-import type { Service } from '../services/service.ts'
+import type { EvaluationService } from '../services/flags.ts'
 
 /** Time in seconds after which the client of a hidden page may close its stream. */
 const INACTIVITY_SEC = 120
@@ -13,7 +13,7 @@ export const EVENTS = '/ofrep/v1/events'
  * Event streams that a bulk answer announces (api.md §10). Where the route needs a credential, the address has a ticket,
  * which changes each day.
  */
-export const announcedStreams = ({ settings, tickets, cookies }: Service) => {
+export const announcedStreams = ({ settings, tickets, cookies }: EvaluationService) => {
   const needsTicket = !openness(settings).ofrep
   return {
     streamsOf: (

@@ -1,6 +1,6 @@
 import { viewBehind } from '../../as-of/view-behind.ts'
 import type { CommandServices } from '../services/commands.ts'
-import type { ReadServices } from '../services/reads.ts'
+import type { EvaluationServices } from '../services/flags.ts'
 
 /** Time in ms in which this instance may receive an event that another one has sent. */
 const WAIT_MS = 2_000
@@ -13,7 +13,7 @@ type FlagState = { readonly tag: string; readonly position: bigint }
  * unreadable namespace has a tag too.
  */
 export const flagStateOf = (
-  { version, position }: Pick<ReadServices['flagStore'], 'version' | 'position'>,
+  { version, position }: Pick<EvaluationServices['flagStore'], 'version' | 'position'>,
   namespace: string,
 ): FlagState => {
   const at = position(namespace)
@@ -24,7 +24,7 @@ export const flagStateOf = (
   }
 }
 
-type States = Pick<ReadServices, 'flagStore'> & Pick<CommandServices, 'log' | 'seen'>
+type States = Pick<EvaluationServices, 'flagStore' | 'seen'> & Pick<CommandServices, 'log'>
 
 /**
  * True if a client has received the event about the present state, by its `Last-Event-ID` (api.md §10.1). If another

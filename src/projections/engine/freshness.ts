@@ -9,7 +9,7 @@ import type { EventLog } from '../../events/log.ts'
  */
 type Spell = { readonly forMs: number; readonly why: string; readonly head: bigint | undefined }
 
-export type FreshnessOptions = {
+type FreshnessOptions = {
   readonly clock: Clock
   readonly head: EventLog['head']
   /** Resolves to true once memory holds every event up to the position, to false after `withinMs` milliseconds. */

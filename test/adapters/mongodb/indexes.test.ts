@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb'
 import t, { type Test } from 'tap'
 import { openMongo } from '../../../src/adapters/mongodb/open.ts'
-import { readModelsOf } from '../../../src/app/history/read-models.ts'
+import { readModelsOf } from '../../../src/app/stores/read-models.ts'
 import type { View } from '../../../src/projections/views.ts'
 import { SILENCE, scriptedMongo } from '../../stand-ins/mongodb.ts'
 import { virtualClock } from '../../virtual-clock.ts'

@@ -11,7 +11,7 @@ import { type Able, COUNTED, reviewed } from '../../lists/access-review.ts'
 import { leavingOut } from '../../lists/paging.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
-import type { Mount, Service } from '../../services/service.ts'
+import type { HistoryMount, HistoryService } from '../../services/history.ts'
 import { acceptedForm } from '../../wire/accept.ts'
 import { type Answer, csvAnswer } from '../../wire/reply.ts'
 import { hasRoomFor, takePage } from '../../wire/room.ts'
@@ -26,7 +26,7 @@ type Cursor = { readonly after: TokenPlace; readonly total: number; readonly pos
 type Entry = AccessReview['entries'][number]
 
 const entryOf =
-  ({ names }: Service) =>
+  ({ names }: HistoryService) =>
   ({ doc, verdict: { reason, because } }: Able): Entry => {
     const name = doc.attributes['token.name']
     return {
@@ -56,7 +56,11 @@ const OFFERED: ReadonlyMap<string, 'json' | 'csv'> = new Map([
 ])
 
 /** The snapshot as of the requested moment, its position and its time. */
-const momentOf = async (service: Service, { query: { at }, request }: ReviewRequest, cursor: Cursor | undefined) => {
+const momentOf = async (
+  service: HistoryService,
+  { query: { at }, request }: ReviewRequest,
+  cursor: Cursor | undefined,
+) => {
   const { log, now, asOf } = service
   const moment: Moment = cursor ? { position: BigInt(cursor.position) } : (at ?? { position: await log.head() })
   const past = at ? await snapshotAt(service, moment, request) : await asOf(moment, request.stop)
@@ -75,7 +79,7 @@ type Page = {
 /** Returns a function that reads the page after a cursor, with at most `limit` entries. */
 const pagesOf =
   (
-    service: Service,
+    service: HistoryService,
     { past, position, time }: Awaited<ReturnType<typeof momentOf>>,
     given: Pick<ReviewRequest['query'], 'right'> & { readonly place: string },
   ) =>
@@ -94,7 +98,7 @@ const pagesOf =
 
 /** All rows from a cursor on as CSV; fewer if the answer would be larger than `server.max_response_bytes`. */
 const wholeTable = async (
-  { settings }: Service,
+  { settings }: HistoryService,
   { request }: ReviewRequest,
   read: ReturnType<typeof pagesOf>,
   from: Cursor | undefined,
@@ -112,7 +116,7 @@ const wholeTable = async (
   return { text: rows.join(''), next: page.next, left: page.left }
 }
 
-const review = async (service: Service, call: ReviewRequest): Promise<Answer<AccessReview>> => {
+const review = async (service: HistoryService, call: ReviewRequest): Promise<Answer<AccessReview>> => {
   await takePage(call)
   const { pageTokens, settings, log } = service
   const { query, request } = call
@@ -151,7 +155,7 @@ const review = async (service: Service, call: ReviewRequest): Promise<Answer<Acc
 }
 
 /** GET /audit/v1/access: tokens with a right in a namespace, now or at a moment (api.md §5.8, A19). */
-export const auditAccessRoutes: Mount = (app, service) =>
+export const auditAccessRoutes: HistoryMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/access',

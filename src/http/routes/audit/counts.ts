@@ -13,7 +13,7 @@ import { histogram, selectionBy } from '../../history/query.ts'
 import { countReading } from '../../history/recorded-reads.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
-import type { Mount, Service } from '../../services/service.ts'
+import type { HistoryMount, HistoryService } from '../../services/history.ts'
 import { acceptedForm } from '../../wire/accept.ts'
 import { csvAnswer } from '../../wire/reply.ts'
 
@@ -29,7 +29,7 @@ const textOf = (ms: number): string => new Date(ms).toISOString()
 
 /** Period of a query in epoch ms: from the first event up to now if nothing else is given; never before 1970. */
 const periodOf = async (
-  { history, now }: Service,
+  { history, now }: HistoryService,
   { from, to }: { readonly from: string | undefined; readonly to: string | undefined },
 ) => {
   const end = to === undefined ? now().getTime() : Date.parse(to)
@@ -37,7 +37,7 @@ const periodOf = async (
   return { from: Math.max(0, begin), to: Math.max(0, end) }
 }
 
-const getHistogram: Mount = (app, service) =>
+const getHistogram: HistoryMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/histogram',
@@ -80,7 +80,7 @@ const OFFERED: ReadonlyMap<string, StatisticsQuery['format']> = new Map([
 const wantsTable = ({ query: { format }, request }: Call<unknown, StatisticsQuery>): boolean =>
   (format ?? acceptedForm(request.headers.accept, OFFERED)) === 'csv'
 
-const getStatistics: Mount = (app, service) =>
+const getStatistics: HistoryMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/stats',
@@ -104,7 +104,7 @@ const getStatistics: Mount = (app, service) =>
   })
 
 /** Routes that count events of the history (api.md §16.12, §16.13). */
-export const auditCountsRoutes: Mount = (app, service) => {
+export const auditCountsRoutes: HistoryMount = (app, service) => {
   getHistogram(app, service)
   getStatistics(app, service)
 }

@@ -9,7 +9,7 @@ import { formatOf, namespaceIn, query } from '../../history/query.ts'
 import { countReading, opensPersonal, recordedOpening } from '../../history/recorded-reads.ts'
 import { route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
-import type { Mount } from '../../services/service.ts'
+import type { HistoryMount } from '../../services/history.ts'
 import { written } from '../../wire/reply.ts'
 
 const PAGES = { json: eventPageAnswer, cloudevents: cloudEventPageAnswer }
@@ -17,7 +17,7 @@ const PAGES = { json: eventPageAnswer, cloudevents: cloudEventPageAnswer }
 /** Forms without opened personal data. */
 const SEALED: ReadonlySet<EventsFormat> = new Set(['csv', 'cloudevents'])
 
-const getEvents: Mount = (app, service) => {
+const getEvents: HistoryMount = (app, service) => {
   const follow = liveEvents(service)
   route(app, {
     method: 'GET',
@@ -45,7 +45,7 @@ const getEvents: Mount = (app, service) => {
   })
 }
 
-const getEvent: Mount = (app, service) =>
+const getEvent: HistoryMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/events/:position',
@@ -66,7 +66,7 @@ const getEvent: Mount = (app, service) =>
   })
 
 /** Routes of the history of events (api.md §16). */
-export const auditEventsRoutes: Mount = (app, service) => {
+export const auditEventsRoutes: HistoryMount = (app, service) => {
   getEvents(app, service)
   getEvent(app, service)
 }

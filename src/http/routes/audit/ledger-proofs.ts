@@ -18,14 +18,14 @@ import { extendedCheckpoint, insistOnSize, newestCheckpoint } from '../../histor
 import { countReading } from '../../history/recorded-reads.ts'
 import { type Call, route } from '../../route/route.ts'
 import { searching } from '../../route/statements.ts'
-import type { Mount, Service } from '../../services/service.ts'
+import type { HistoryMount, HistoryService } from '../../services/history.ts'
 
 const { access, bodyLimit, tag } = searching
 const reading = { access, cache: 'no-store', bodyLimit, tag } as const
 const noResource = (): never => refuse('not_found')
 
 /** Checkpoint of a proof: the kept one of a size, else the newest, which is made if the event has none yet. */
-const checkpointOf = async (service: Service, index: number, size: number): Promise<KeptCheckpoint> => {
+const checkpointOf = async (service: HistoryService, index: number, size: number): Promise<KeptCheckpoint> => {
   if (size === 0) return extendedCheckpoint(service, index + 1)
   if (size <= index) return noResource()
   const served = service.ledger.served()
@@ -33,7 +33,7 @@ const checkpointOf = async (service: Service, index: number, size: number): Prom
 }
 
 /** The proof of an event, as JSON or as text. */
-const proofOf = async (service: Service, call: Call<unknown, ProofQuery>) => {
+const proofOf = async (service: HistoryService, call: Call<unknown, ProofQuery>) => {
   const { size: wanted, withhold, format } = call.query
   const { index, record } = await eventAt(service, call.params['position']!)
   const { size, root, text: checkpoint } = await checkpointOf(service, index, wanted)
@@ -49,7 +49,7 @@ const proofOf = async (service: Service, call: Call<unknown, ProofQuery>) => {
   return { body: text, headers: { 'content-type': 'text/plain; charset=utf-8' } }
 }
 
-const getProof: Mount = (app, service) =>
+const getProof: HistoryMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/ledger/proof/:position',
@@ -61,7 +61,7 @@ const getProof: Mount = (app, service) =>
     run: (call) => proofOf(service, call),
   })
 
-const getConsistency: Mount = (app, service) =>
+const getConsistency: HistoryMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/ledger/consistency',
@@ -89,7 +89,7 @@ const tileHeaders = (isProven: boolean) => ({
   'cache-control': isProven ? 'private, max-age=31536000, immutable' : 'no-store',
 })
 
-const getTile: Mount = (app, service) =>
+const getTile: HistoryMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/ledger/tile/*',
@@ -121,7 +121,7 @@ const getTile: Mount = (app, service) =>
   })
 
 /** Routes of tiles and proofs (api.md §17). */
-export const auditLedgerProofsRoutes: Mount = (app, service) => {
+export const auditLedgerProofsRoutes: HistoryMount = (app, service) => {
   getTile(app, service)
   getProof(app, service)
   getConsistency(app, service)

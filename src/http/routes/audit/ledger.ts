@@ -9,7 +9,7 @@ import type { KeptCheckpoint } from '../../../ledger/ledger-store.ts'
 import { newestCheckpoint, sealedNow } from '../../history/newest-checkpoint.ts'
 import { type Call, route } from '../../route/route.ts'
 import { searching } from '../../route/statements.ts'
-import type { Mount, Service } from '../../services/service.ts'
+import type { HistoryMount, HistoryService } from '../../services/history.ts'
 
 const { access, cache, bodyLimit, tag } = searching
 const reading = { access, cache, bodyLimit, tag } as const
@@ -19,7 +19,7 @@ const [PAGE, PAGE_MAX] = [100, 1000]
 
 const shown = ({ size, root, sealedAt, text }: KeptCheckpoint): LedgerCheckpoint => ({ size, root, sealedAt, text })
 
-const getLedger: Mount = (app, { ledger }) =>
+const getLedger: HistoryMount = (app, { ledger }) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/ledger',
@@ -35,7 +35,7 @@ const getLedger: Mount = (app, { ledger }) =>
     },
   })
 
-const getCheckpoint: Mount = (app, service) =>
+const getCheckpoint: HistoryMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/ledger/checkpoint',
@@ -50,7 +50,7 @@ const getCheckpoint: Mount = (app, service) =>
     },
   })
 
-const postCheckpoint: Mount = (app, service) =>
+const postCheckpoint: HistoryMount = (app, service) =>
   route(app, {
     method: 'POST',
     url: '/audit/v1/ledger/checkpoint',
@@ -63,7 +63,7 @@ const postCheckpoint: Mount = (app, service) =>
 
 /** Kept checkpoints before the cursor of a page token, the newest first. */
 const checkpointPage = async (
-  { ledger, pageTokens }: Service,
+  { ledger, pageTokens }: HistoryService,
   { query: { limit, pageToken } }: Call<unknown, CheckpointsQuery>,
 ) => {
   const scope = ['checkpoints']
@@ -75,7 +75,7 @@ const checkpointPage = async (
   return { checkpoints: (await ledger.signed(page)).map(shown), nextPageToken: next }
 }
 
-const getCheckpoints: Mount = (app, service) =>
+const getCheckpoints: HistoryMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/ledger/checkpoints',
@@ -88,7 +88,7 @@ const getCheckpoints: Mount = (app, service) =>
   })
 
 /** Routes of the ledger and its checkpoints (api.md §17). */
-export const auditLedgerRoutes: Mount = (app, service) => {
+export const auditLedgerRoutes: HistoryMount = (app, service) => {
   getLedger(app, service)
   getCheckpoint(app, service)
   postCheckpoint(app, service)

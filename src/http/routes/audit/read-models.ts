@@ -9,7 +9,7 @@ import { countReading } from '../../history/recorded-reads.ts'
 import { streamOf } from '../../history/stream-slots.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
-import type { Mount, Service } from '../../services/service.ts'
+import type { HistoryMount, HistoryService } from '../../services/history.ts'
 import type { Answer } from '../../wire/reply.ts'
 
 /** Memory in bytes of a page of rows while their hashes are sent. */
@@ -18,7 +18,7 @@ const HOLDS = 1_048_576
 const lineOf = (value: ReadModel | ReadModelRow): string => `${JSON.stringify(value)}\n`
 
 /** Lines of a read model: its name, version and position, then its rows with their hashes. */
-async function* linesOf({ views }: Service, model: AnyProjection, stopped: AbortSignal): AsyncGenerator<Buffer> {
+async function* linesOf({ views }: HistoryService, model: AnyProjection, stopped: AbortSignal): AsyncGenerator<Buffer> {
   const { name, version } = model
   const position = (await views.checkpoint(model))?.position ?? 0n
   yield Buffer.from(lineOf({ name, version, position: String(position) }))
@@ -34,7 +34,7 @@ async function* linesOf({ views }: Service, model: AnyProjection, stopped: Abort
   }
 }
 
-const rowsAnswer = (service: Service, call: Call<unknown, object>): Answer<ReadModel> => {
+const rowsAnswer = (service: HistoryService, call: Call<unknown, object>): Answer<ReadModel> => {
   const { params, request } = call
   const name = params['name']!
   const model = projections.find((each) => each.name === name) ?? refuse('not_found', `read model "${name}" not found`)
@@ -46,7 +46,7 @@ const rowsAnswer = (service: Service, call: Call<unknown, object>): Answer<ReadM
 }
 
 /** Route of the rows of a read model, by which a replay is compared with a running service (api.md §16.19). */
-export const auditReadModelsRoutes: Mount = (app, service) =>
+export const auditReadModelsRoutes: HistoryMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/read-models/:name',

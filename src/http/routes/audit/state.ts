@@ -8,7 +8,7 @@ import { logPlaceShown, placeOfMoment, streamState } from '../../history/stream-
 import { leavingOut } from '../../lists/paging.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
-import type { Mount, Service } from '../../services/service.ts'
+import type { HistoryMount, HistoryService } from '../../services/history.ts'
 import type { Answer } from '../../wire/reply.ts'
 import { takePage } from '../../wire/room.ts'
 
@@ -23,7 +23,7 @@ type DiffCall = Call<unknown, ReturnType<(typeof diffQuery)['read']>>
 /** Cursor of a difference: the last stream compared, and the position of the second moment. */
 type Cursor = { readonly after: string; readonly b: string }
 
-const diffAnswer = async (service: Service, call: DiffCall): Promise<Answer<StateDiff>> => {
+const diffAnswer = async (service: HistoryService, call: DiffCall): Promise<Answer<StateDiff>> => {
   await takePage(call)
   const { log, pageTokens, settings, asOf } = service
   const { query, request, reply } = call
@@ -45,7 +45,7 @@ const diffAnswer = async (service: Service, call: DiffCall): Promise<Answer<Stat
   return leavingOut(service, sides.a.closed.flags() + sides.b.closed.flags(), { body })
 }
 
-const getState: Mount = (app, service) =>
+const getState: HistoryMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/state/:category/:id',
@@ -68,7 +68,7 @@ const getState: Mount = (app, service) =>
     },
   })
 
-const getDiff: Mount = (app, service) =>
+const getDiff: HistoryMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/diff',
@@ -89,7 +89,7 @@ const getDiff: Mount = (app, service) =>
   })
 
 /** Routes of states of the past (api.md §16.7, §16.8). */
-export const auditStateRoutes: Mount = (app, service) => {
+export const auditStateRoutes: HistoryMount = (app, service) => {
   getState(app, service)
   getDiff(app, service)
 }

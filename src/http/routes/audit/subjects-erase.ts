@@ -3,10 +3,10 @@ import { eventPosition } from '../../commands/command-context.ts'
 import { eraseSubject } from '../../history/erase-subject.ts'
 import { route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
-import type { Mount } from '../../services/service.ts'
+import type { ErasureMount } from '../../services/history.ts'
 
 /** POST /audit/v1/subjects/erase: destroys the keys of a subject (api.md §16.18). */
-export const auditSubjectsEraseRoutes: Mount = (app, service) => {
+export const auditSubjectsEraseRoutes: ErasureMount = (app, service) => {
   route(app, {
     method: 'POST',
     url: '/audit/v1/subjects/erase',

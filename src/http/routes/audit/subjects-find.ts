@@ -7,10 +7,10 @@ import { countReading } from '../../history/recorded-reads.ts'
 import { leavingOut } from '../../lists/paging.ts'
 import { route } from '../../route/route.ts'
 import { searching } from '../../route/statements.ts'
-import type { Mount } from '../../services/service.ts'
+import type { SearchMount } from '../../services/history.ts'
 
 /** POST /audit/v1/subjects/find: the subjects of a person (api.md §16.11). */
-export const auditSubjectsFindRoutes: Mount = (app, service) => {
+export const auditSubjectsFindRoutes: SearchMount = (app, service) => {
   const { names, closed } = service
   route(app, {
     method: 'POST',

@@ -4,10 +4,10 @@ import { findToken } from '../../history/find-token.ts'
 import { countReading } from '../../history/recorded-reads.ts'
 import { route } from '../../route/route.ts'
 import { searching } from '../../route/statements.ts'
-import type { Mount } from '../../services/service.ts'
+import type { SearchMount } from '../../services/history.ts'
 
 /** POST /audit/v1/tokens/find: the token of a SHA-256 (api.md §16.10). */
-export const auditTokensFindRoutes: Mount = (app, service) =>
+export const auditTokensFindRoutes: SearchMount = (app, service) =>
   route(app, {
     method: 'POST',
     url: '/audit/v1/tokens/find',

@@ -16,7 +16,7 @@ import { grantsShown, short } from '../../present/authentication.ts'
 import { idInQuery } from '../../route/required-rights.ts'
 import { type Call, route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
-import type { Mount, Service } from '../../services/service.ts'
+import type { FlagMount, FlagService } from '../../services/flags.ts'
 
 /** Access with any valid token. */
 const anyToken = { credential: 'required', namespace: 'any', right: 'none' } as const
@@ -47,7 +47,7 @@ const reasonsRequired = ({ places }: Access, required: readonly string[]): Pick<
   return shown.length === 0 ? {} : { reasonRequired: [...shown] }
 }
 
-const getAccess: Mount = (app, { log, settings }) =>
+const getAccess: FlagMount = (app, { log, settings }) =>
   route(app, {
     method: 'GET',
     url: '/auth/v1/access',
@@ -65,7 +65,7 @@ const getAccess: Mount = (app, { log, settings }) =>
 type Checking = Call<unknown, ReturnType<(typeof accessQuery)['read']>>
 
 /** The requested record as of the moment, and the time of the moment. */
-const recordAt = async ({ log, now, asOf }: Service, id: string, { query: { at }, request }: Checking) => {
+const recordAt = async ({ log, now, asOf }: FlagService, id: string, { query: { at }, request }: Checking) => {
   const snapshot = at && (await asOf(at, request.stop))
   const row = readable(await (snapshot ? snapshot.token(id) : rowNow(log, tokens, id)))
   return { doc: row?.doc, time: snapshot ? new Date(await snapshot.clock()) : now() }
@@ -73,7 +73,7 @@ const recordAt = async ({ log, now, asOf }: Service, id: string, { query: { at }
 
 /** Access decision for a caller without a credential, by the configuration at the moment. */
 const withoutCredential = async (
-  { log, asOf, settings }: Service,
+  { log, asOf, settings }: FlagService,
   { query: { at, right }, request }: Checking,
 ): Promise<AccessDecision> => {
   const openness = at && (await opennessAt(log, (await (await asOf(at, request.stop)).moment()).position))
@@ -82,7 +82,7 @@ const withoutCredential = async (
     : { allowed: false, reason: 'not_granted' }
 }
 
-const checkAccess: Mount = (app, service) =>
+const checkAccess: FlagMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/auth/v1/access/check',
@@ -120,7 +120,7 @@ const grantableIn = (reach: Reach, role: Role, namespaces: readonly string[]): r
   return there.has(EVERYWHERE) ? [EVERYWHERE] : namespaces.filter((key) => there.has(key))
 }
 
-const listRoles: Mount = (app, { settings, flagStore }) =>
+const listRoles: FlagMount = (app, { settings, flagStore }) =>
   route(app, {
     method: 'GET',
     url: '/auth/v1/roles',
@@ -142,7 +142,7 @@ const listRoles: Mount = (app, { settings, flagStore }) =>
   })
 
 /** Access of tokens, and roles: /auth/v1/access* and /auth/v1/roles (api.md §5.8). */
-export const authAccessRoutes: Mount = (app, service) => {
+export const authAccessRoutes: FlagMount = (app, service) => {
   getAccess(app, service)
   checkAccess(app, service)
   listRoles(app, service)

@@ -6,8 +6,7 @@ import { endAtProvider } from '../../login/end-at-provider.ts'
 import { turnedAway } from '../../login/login-attempts.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
-import type { LoginMethod } from '../../services/logins.ts'
-import type { Service } from '../../services/service.ts'
+import type { LoginMethod, LoginService } from '../../services/logins.ts'
 import { addressKey } from '../../wire/client-address.ts'
 
 /** Maximum size of a form in bytes. */
@@ -22,7 +21,7 @@ const logoutError = ({ status, message }: Refusal): object => ({
 /** POST /auth/v1/method/oidc/{provider}/backchannel-logout: ends the sessions that a provider reports (api.md §5.5). */
 export const backchannelLogoutRoute = (
   app: FastifyInstance,
-  service: Service,
+  service: LoginService,
   path: string,
   methodOf: (params: Readonly<Record<string, string>>) => LoginMethod,
 ): void =>
@@ -41,7 +40,7 @@ export const backchannelLogoutRoute = (
         service,
         request,
         { method: 'oidc', isLogout: true },
-        service.logouts.failures,
+        service.logins.reported.failures,
         addressKey(request.address),
       ),
     form: LogoutForm,

@@ -8,8 +8,7 @@ import { attemptLimit, returnLimit } from '../../login/login-attempts.ts'
 import { loginPage } from '../../login/login-page.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
-import type { LoginMethod } from '../../services/logins.ts'
-import type { Service } from '../../services/service.ts'
+import type { LoginMethod, LoginService } from '../../services/logins.ts'
 
 /** Login method of the routes, and their path before `/authorize` and `/callback`. */
 type LoginPaths = { readonly method: LoginKind; readonly path: string }
@@ -17,7 +16,7 @@ type LoginPaths = { readonly method: LoginKind; readonly path: string }
 /** Authorize and callback routes of a login method, or of several selected by a path parameter (api.md §5.5, §5.6). */
 export const loginRoutes = (
   app: FastifyInstance,
-  service: Service,
+  service: LoginService,
   { method, path }: LoginPaths,
   methodOf: (params: Readonly<Record<string, string>>) => LoginMethod,
 ): void => {
@@ -75,7 +74,7 @@ export const loginRoutes = (
 }
 
 /** Callback route of a method that is switched off: browsers are sent to the login page, other clients receive 404. */
-export const closedCallback = (app: FastifyInstance, service: Service, { method, path }: LoginPaths): void =>
+export const closedCallback = (app: FastifyInstance, service: LoginService, { method, path }: LoginPaths): void =>
   route(app, {
     method: 'GET',
     url: `${path}/callback`,

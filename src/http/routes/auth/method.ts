@@ -5,7 +5,7 @@ import { isLogin } from '../../../events/login.ts'
 import type { Method } from '../../../events/token.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
-import type { Service } from '../../services/service.ts'
+import type { LoginService } from '../../services/logins.ts'
 
 type ListedMethod = Shown<typeof Methods>['methods'][number]
 
@@ -16,7 +16,7 @@ const paths = (base: string, path: string, name: string | undefined) => ({
 })
 
 /** GET /auth/v1/method: methods to obtain a client token (api.md §5.4 A1). */
-export const authMethodRoutes = (app: FastifyInstance, { names, cookies, methods }: Service): void => {
+export const authMethodRoutes = (app: FastifyInstance, { names, cookies, logins: { methods } }: LoginService): void => {
   route(app, {
     method: 'GET',
     url: '/auth/v1/method',

@@ -4,7 +4,7 @@ import { Nothing } from '../../../contract/answer.ts'
 import { endLogout } from '../../login/logout.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
-import type { Service } from '../../services/service.ts'
+import type { LoginService } from '../../services/logins.ts'
 import { backchannelLogoutRoute } from './backchannel-logout.ts'
 import { closedCallback, loginRoutes } from './login.ts'
 
@@ -14,8 +14,8 @@ const paths = { method: 'oidc', path: '/auth/v1/method/oidc/:provider' } as cons
  * Login through the configured OpenID Connect providers, sign-out there, and logouts that they report; if the method is
  * switched off, only a callback that is refused.
  */
-export const authOidcRoutes = (app: FastifyInstance, service: Service): void => {
-  if (!service.methods.oidc.enabled) return closedCallback(app, service, paths)
+export const authOidcRoutes = (app: FastifyInstance, service: LoginService): void => {
+  if (!service.logins.methods.oidc.enabled) return closedCallback(app, service, paths)
   const methodOf = ({ provider = '' }: Readonly<Record<string, string>>) =>
     service.logins.oidc.get(provider) ?? refuse('not_found', `requested provider "${provider}": provider not found`)
   loginRoutes(app, service, paths, methodOf)

@@ -11,8 +11,7 @@ import { attemptFailed, attemptSucceeded, turnedAway } from '../../login/login-a
 import { fingerprintOf, idempotencyKey } from '../../preconditions.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
-import type { Exchange } from '../../services/logins.ts'
-import type { Service } from '../../services/service.ts'
+import type { Exchange, LoginService } from '../../services/logins.ts'
 import { addressKey } from '../../wire/client-address.ts'
 import type { Answer } from '../../wire/reply.ts'
 
@@ -36,10 +35,10 @@ const tokenOf = ({ namespace, name, uid, podName, podUid, credentialId, expiresA
  */
 export const authOrchestratorRoutes = (
   app: FastifyInstance,
-  service: Service,
-  { orchestrator, failures, successes }: Exchange,
+  service: LoginService,
+  { orchestrator, failures, successes, once }: Exchange,
 ): void => {
-  const { names, idempotency, metrics } = service
+  const { names, metrics } = service
 
   const grantOf = async (account: ServiceAccount) => {
     const grant = tokenOf(account)
@@ -110,7 +109,7 @@ export const authOrchestratorRoutes = (
         attemptSucceeded(service, request, { method: 'orchestrator', serviceAccount: who }, issued.doc.id)
         return answerIssued(service, issued, request.id)
       }
-      return key === undefined ? issue() : idempotency.once(`orchestrator ${who}`, key, fingerprintOf(request), issue)
+      return key === undefined ? issue() : once(`orchestrator ${who}`, key, fingerprintOf(request), issue)
     },
   })
 }

@@ -3,6 +3,7 @@ import { bitOf } from '../../../access/rights.ts'
 import { rowNow } from '../../../as-of/as-of.ts'
 import { hasTokenForm } from '../../../auth/client-token.ts'
 import { Refusal, refuse } from '../../../base/errors.ts'
+import { version } from '../../../base/version.ts'
 import { token } from '../../../commands/token.ts'
 import { Nothing } from '../../../contract/answer.ts'
 import { Expired } from '../../../contract/login/login.ts'
@@ -18,22 +19,22 @@ import { beginLogout, forgetIdToken, providerOf } from '../../login/logout.ts'
 import { presentAuthentication } from '../../present/authentication.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
-import type { Mount, Service } from '../../services/service.ts'
+import type { LoginMount, LoginService } from '../../services/logins.ts'
 import type { Caller } from '../../wire/caller.ts'
 
-const rowOf = async ({ log }: Service, { actor }: Caller) => readable(await rowNow(log, tokens, actor.id!))
+const rowOf = async ({ log }: LoginService, { actor }: Caller) => readable(await rowNow(log, tokens, actor.id!))
 
 /** Record of the request's token, and its revision. */
-const own = async (service: Service, caller: Caller) => {
+const own = async (service: LoginService, caller: Caller) => {
   const row = await rowOf(service, caller)
   return row?.doc
     ? { doc: row.doc, revision: row.changes }
     : refuse('not_found', `authentication "${caller.actor.id}": resource not found`)
 }
 
-const shown = ({ names, sealer, now }: Service, doc: TokenDoc) => presentAuthentication(doc, names, sealer, now())
+const shown = ({ names, sealer, now }: LoginService, doc: TokenDoc) => presentAuthentication(doc, names, sealer, now())
 
-const getSelf: Mount = (app, service) =>
+const getSelf: LoginMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/auth/v1/self',
@@ -47,7 +48,7 @@ const getSelf: Mount = (app, service) =>
     },
   })
 
-const expireSelf: Mount = (app, service) => {
+const expireSelf: LoginMount = (app, service) => {
   const { execute, now, cookies } = service
   route(app, {
     method: 'PUT',
@@ -91,8 +92,8 @@ const SELF = bitOf('self.use')
 const seesOwn = ({ reach }: Caller, { grants }: TokenDoc): boolean =>
   grants === undefined || (reach !== undefined && allowedSomewhere(reach, SELF))
 
-const getSession: Mount = (app, service) => {
-  const { settings, about, now } = service
+const getSession: LoginMount = (app, service) => {
+  const { settings, now } = service
   const { theme, topbarColor, topbarLabel } = settings.ui
   const ui = { theme, topbarColor, topbarLabel }
   route(app, {
@@ -109,7 +110,6 @@ const getSession: Mount = (app, service) => {
       const known = doc !== undefined && statusOf(doc, now()) === 'ACTIVE'
       const refused = known ? undefined : refusedLogin(service, request)
       const own = known && seesOwn(caller, doc)
-      const version = own || !required ? { version: about.info.version } : {}
       return {
         body: {
           authenticated: known,
@@ -117,7 +117,7 @@ const getSession: Mount = (app, service) => {
           ...(own && { authentication: await shown(service, doc) }),
           ...(known && doc.expiresAt !== undefined && { sessionEndsAt: doc.expiresAt }),
           ...(refused && { refused }),
-          service: { name: 'rollcall' as const, readOnly, ...version },
+          service: { name: 'rollcall' as const, readOnly, ...((own || !required) && { version }) },
           ui,
         },
       }
@@ -125,7 +125,7 @@ const getSession: Mount = (app, service) => {
   })
 }
 
-const startSession: Mount = (app, service) => {
+const startSession: LoginMount = (app, service) => {
   const { names, now, settings, cookies } = service
   route(app, {
     method: 'POST',
@@ -148,7 +148,7 @@ const startSession: Mount = (app, service) => {
   })
 }
 
-const endSession: Mount = (app, service) => {
+const endSession: LoginMount = (app, service) => {
   const { settings, cookies, verifier } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   route(app, {
@@ -175,7 +175,7 @@ const endSession: Mount = (app, service) => {
 }
 
 /** The caller's own record: /auth/v1/self* (api.md §5.4 A2, A3, A13, A14). */
-export const authSelfRoutes: Mount = (app, service) => {
+export const authSelfRoutes: LoginMount = (app, service) => {
   getSelf(app, service)
   expireSelf(app, service)
   getSession(app, service)

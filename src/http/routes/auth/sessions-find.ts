@@ -8,14 +8,14 @@ import { waitForTokenView } from '../../lists/wait-for-token-view.ts'
 import { presentAuthentication } from '../../present/authentication.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
-import type { Mount } from '../../services/service.ts'
+import type { SearchMount } from '../../services/history.ts'
 import { takePage } from '../../wire/room.ts'
 
 /** Scope of the page tokens. They do not contain the person. */
 const SCOPE = ['sessions-of-person']
 
 /** POST /auth/v1/sessions/find: the live sessions of a person, by email address or login name (api.md §5.4 A20). */
-export const authSessionsFindRoutes: Mount = (app, service) => {
+export const authSessionsFindRoutes: SearchMount = (app, service) => {
   const { history, historyReads, names, now, pageTokens, sealer, uses, closed } = service
   route(app, {
     method: 'POST',

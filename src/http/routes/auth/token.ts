@@ -10,14 +10,14 @@ import { exceedsOwn, inFuture, namespacesAsked, placeAsked, staticToken } from '
 import { contextOf, createsOnly } from '../../commands/command-context.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
-import type { Service } from '../../services/service.ts'
+import type { TokenService } from '../../services/tokens.ts'
 
 /** True if the namespace exists according to the log. Memory may be behind another instance. */
-const hasNamespace = async ({ log }: Service, key: string): Promise<boolean> =>
+const hasNamespace = async ({ log }: TokenService, key: string): Promise<boolean> =>
   readable(await rowNow(log, namespaces, key))?.doc !== undefined
 
 /** POST /auth/v1/method/token: a static token (api.md §5.4 A7). */
-export const authTokenRoutes = (app: FastifyInstance, service: Service): void => {
+export const authTokenRoutes = (app: FastifyInstance, service: TokenService): void => {
   const { names, flagStore, now, settings } = service
   const meanings = meaningsOf(settings.access.roles)
   route(app, {

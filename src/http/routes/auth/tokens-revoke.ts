@@ -12,7 +12,7 @@ import { leavingOut } from '../../lists/paging.ts'
 import { waitForTokenView } from '../../lists/wait-for-token-view.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
-import type { Service } from '../../services/service.ts'
+import type { TokenService } from '../../services/tokens.ts'
 
 const BATCH = 100
 
@@ -20,7 +20,7 @@ type Which = Omit<TokenFilter, 'status'>
 const noFilter: Which = { method: undefined, identities: [], provider: '', namespaceKey: '', q: '', issuedBy: [] }
 
 /** Revokes the token records that match a filter, each once. `events` are the revocations, by event id. */
-const ending = (service: Service, context: Context, alsoMakers: boolean) => {
+const ending = (service: TokenService, context: Context, alsoMakers: boolean) => {
   const { views, now, closed } = service
   // A repeated request counts the revocations of its first attempt, whose records are already deleted.
   const ended = new Set<TokenStatus>(context.commandId === undefined ? ['ACTIVE'] : ['ACTIVE', 'DELETED'])
@@ -76,7 +76,7 @@ const ending = (service: Service, context: Context, alsoMakers: boolean) => {
  * recursively. The route also works for a provider that is no longer configured, because tokens are found by their
  * stored data.
  */
-export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): void => {
+export const authTokensRevokeRoutes = (app: FastifyInstance, service: TokenService): void => {
   const { names, logins } = service
 
   route(app, {

@@ -17,7 +17,7 @@ import { presentAuthentication } from '../../present/authentication.ts'
 import { placeInQuery } from '../../route/required-rights.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
-import type { Mount, Service } from '../../services/service.ts'
+import type { TokenMount, TokenService } from '../../services/tokens.ts'
 import { gather, listed } from '../../wire/pieces.ts'
 import { jsonOf } from '../../wire/reply.ts'
 import { takePage } from '../../wire/room.ts'
@@ -27,15 +27,15 @@ const PAGE_MAX = 100
 /** Maximum number of records counted, so that the cost of a list is bounded. */
 const COUNTED = 10_000
 
-const shown = ({ names, sealer }: Service, doc: TokenDoc, time: Date, used: ReadonlyMap<string, string>) =>
+const shown = ({ names, sealer }: TokenService, doc: TokenDoc, time: Date, used: ReadonlyMap<string, string>) =>
   presentAuthentication(doc, names, sealer, time, used.get(doc.id))
 
-const ofRecord = (service: Service) => {
+const ofRecord = (service: TokenService) => {
   const bound = namespaceOfRecord(service)
   return { record: ({ id }: Readonly<Record<string, string>>) => bound(id!) }
 }
 
-const listRecords: Mount = (app, service) => {
+const listRecords: TokenMount = (app, service) => {
   const { names, pageTokens, logins, settings, uses } = service
   route(app, {
     method: 'GET',
@@ -98,7 +98,7 @@ const listRecords: Mount = (app, service) => {
   })
 }
 
-const getToken: Mount = (app, service) => {
+const getToken: TokenMount = (app, service) => {
   const { log, now, uses } = service
   route(app, {
     method: 'GET',
@@ -126,7 +126,7 @@ const getToken: Mount = (app, service) => {
   })
 }
 
-const deleteToken: Mount = (app, service) => {
+const deleteToken: TokenMount = (app, service) => {
   route(app, {
     method: 'DELETE',
     url: '/auth/v1/tokens/:id',
@@ -146,7 +146,7 @@ const deleteToken: Mount = (app, service) => {
 }
 
 /** GET and DELETE under /auth/v1/tokens (api.md §5.4 A4–A6). */
-export const authTokensRoutes: Mount = (app, service) => {
+export const authTokensRoutes: TokenMount = (app, service) => {
   listRecords(app, service)
   getToken(app, service)
   deleteToken(app, service)

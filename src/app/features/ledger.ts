@@ -1,25 +1,22 @@
 import { isReadable } from '../../adapters/embedded/files/secret-file.ts'
 import { Refusal } from '../../base/errors.ts'
-import type { Config } from '../../config/load.ts'
 import { positionFinder } from '../../history/ranges.ts'
 import { type Ledger, ledgerOf } from '../../ledger/ledger.ts'
 import type { KeptCheckpoint } from '../../ledger/ledger-store.ts'
 import type { LedgerPorts } from '../../ledger/signing-keys.ts'
-import type { Core } from '../core.ts'
-import { eraseAgain } from '../erasures.ts'
-import { freshOf } from '../service.ts'
-import type { Logger } from '../telemetry/logger.ts'
+import type { Core } from '../core/core.ts'
+import { startLedger } from '../ledger/first-start.ts'
+import { scrubJob } from '../ledger/scrub-job.ts'
+import { witnessesOf } from '../ledger/witnesses.ts'
 import { hasOwnLine } from '../telemetry/outage-log.ts'
 import { oncePerMinute } from '../telemetry/warnings.ts'
-import { startLedger } from './first-start.ts'
-import { scrubJob } from './scrub-job.ts'
-import { witnessesOf } from './witnesses.ts'
+import { eraseAgain } from './erasures.ts'
 
 /** Interval in ms between two checkpoints in the log of the service. */
 const TELL_MS = 3_600_000
 
 /** Writes checkpoints to the log of the service: the first one, at most one an hour, and the last one. */
-const checkpointLog = ({ clock, logger }: Pick<Core, 'clock'> & { readonly logger: Pick<Logger, 'info'> }) => {
+const checkpointLog = ({ clock, logger }: Core) => {
   let [logged, at] = ['', Number.NEGATIVE_INFINITY]
   const write = ({ text, size }: KeptCheckpoint) => {
     if (text !== logged) logger.info({ checkpoint: text, size }, 'checkpoint')
@@ -34,7 +31,7 @@ const checkpointLog = ({ clock, logger }: Pick<Core, 'clock'> & { readonly logge
 }
 
 /** Position of the event with an index, which this instance has followed; 0n for −1. */
-const positions = ({ log, stores: { views, pepper }, follower }: Pick<Core, 'log' | 'stores' | 'follower'>) => {
+const positions = ({ log, views, stores: { pepper }, follower }: Core) => {
   const find = positionFinder({ log, views, key: pepper.key })
   return async (wanted: number): Promise<bigint> => {
     if (wanted < 0) return 0n
@@ -47,7 +44,7 @@ const positions = ({ log, stores: { views, pepper }, follower }: Pick<Core, 'log
 const STATES = ['ok', 'building', 'suspended', 'diverged'] as const
 
 /** Metrics of the ledger. */
-const addLedgerGauges = ({ metrics, clock }: Pick<Core, 'metrics' | 'clock'>, ledger: Ledger): void => {
+const addLedgerGauges = ({ metrics, clock }: Core, ledger: Ledger): void => {
   const gauge = (name: string, help: string, value: () => number) =>
     metrics.gauge(name, help, [], () => [{ labels: [], value: value() }])
   gauge('ledger_size', 'Events in the tree of the ledger.', ledger.size)
@@ -89,13 +86,13 @@ const insistOnPrivate = async ({ keys }: LedgerPorts): Promise<void> => {
   }
 }
 
-/** Creates the ledger of the service. Its faults do not end the service. */
-export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger): Promise<Ledger> => {
-  const { clock, log, stores, follower, execute, onError } = core
+/** The ledger, its metrics and its scrubs. Its faults do not end the service. */
+export const ledgerFeatureOf = async (core: Core) => {
+  const { config, logger, clock, log, stores, follower, execute, onError } = core
   const ports = await stores.ledger()
   await insistOnPrivate(ports)
   const { seal_interval: interval, seal_events: events } = config.history.ledger
-  const { write, onCheckpoint } = checkpointLog({ clock, logger })
+  const { write, onCheckpoint } = checkpointLog(core)
   const tell = oncePerMinute(logger.error.bind(logger), clock.now)
   const failed = oncePerMinute(({ error }, message) => onError(message)(error), clock.now)
   const ledger = ledgerOf({
@@ -105,7 +102,7 @@ export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger
     key: stores.pepper.key,
     isShared: !stores.alone,
     writes: stores.writes,
-    isSure: freshOf(core),
+    isSure: core.fresh,
     positionOf: positions(core),
     witnesses: witnessesOf(config, core, logger),
     followed: () => follower.counted().position,
@@ -126,14 +123,14 @@ export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger
     },
   })
   addLedgerGauges(core, ledger)
-  const scrubs = scrubJob(config.history.ledger.scrub_interval, core, ledger, () => eraseAgain(core, logger))
+  const scrubs = scrubJob(config.history.ledger.scrub_interval, core, ledger, () => eraseAgain(core))
   return {
-    ...ledger,
-    begin: async () => {
+    services: { ledger },
+    start: async (): Promise<void> => {
       await ledger.begin()
       scrubs.begin()
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       await scrubs.close()
       await ledger.close()
       const last = ledger.served()

@@ -1,16 +1,16 @@
-import { meaningsOf } from '../access/meanings.ts'
-import { type AccessPolicy, isGoverned, type Rule } from '../access/rules.ts'
-import { type Pseudonyms, pseudonyms } from '../auth/pseudonyms.ts'
-import { isRefusal } from '../base/errors.ts'
-import { version } from '../base/version.ts'
-import { ACCESS, access } from '../commands/access.ts'
-import type { Execute } from '../commands/execute.ts'
-import { accessPolicy } from '../config/checks/access-rules.ts'
-import type { Config } from '../config/load.ts'
-import type { AccessEvent } from '../events/access.ts'
-import type { DataOf } from '../events/define.ts'
-import type { Core } from './core.ts'
-import type { Logger } from './telemetry/logger.ts'
+import { EVERYWHERE } from '../../access/grants.ts'
+import { meaningsOf } from '../../access/meanings.ts'
+import { type AccessPolicy, ITS_NAMESPACE, isGoverned, type Rule } from '../../access/rules.ts'
+import { type Pseudonyms, pseudonyms } from '../../auth/pseudonyms.ts'
+import { isRefusal } from '../../base/errors.ts'
+import { version } from '../../base/version.ts'
+import { ACCESS, access } from '../../commands/access.ts'
+import type { Execute } from '../../commands/execute.ts'
+import type { Config } from '../../config/load.ts'
+import type { AccessEvent } from '../../events/access.ts'
+import type { DataOf } from '../../events/define.ts'
+import type { Core } from '../core/core.ts'
+import type { Logger } from '../telemetry/logger.ts'
 
 type Configured = DataOf<AccessEvent, 'AccessConfigured'>
 
@@ -114,11 +114,29 @@ export const toldAccess = ({ execute, configured, onFormat, logger, onError }: P
 }
 
 /** Creates the recorder of the access configuration. */
-export const accessOf = (config: Config, { execute, stores, membership, onError }: Core, logger: Logger) =>
+export const accessOf = ({ config, settings, execute, stores, membership, logger, onError }: Core) =>
   toldAccess({
     execute,
-    configured: configuredAccess(accessPolicy(config), config, pseudonyms(stores.pepper.key)),
+    configured: configuredAccess(settings.access, config, pseudonyms(stores.pepper.key)),
     onFormat: membership.onChange,
     logger,
     onError: onError('the access configuration cannot be recorded in the event log'),
   })
+
+/** Warns of grants in missing namespaces. A grant in a missing namespace takes effect when the namespace is created. */
+export const tellMissingPlaces = (
+  { rules, unmatched }: Pick<AccessPolicy, 'rules' | 'unmatched'>,
+  isThere: (namespace: string) => boolean,
+  logger: Pick<Logger, 'warn'>,
+): void => {
+  const given = [
+    ...rules.map(({ name, grants }) => [`authorization.rules: rule "${name}"`, grants] as const),
+    ...(typeof unmatched === 'object' ? [['authorization.unmatched', unmatched] as const] : []),
+  ]
+  for (const [what, grants] of given) {
+    const places = new Set(grants.map(({ place }) => place).filter((place) => place !== ITS_NAMESPACE))
+    places.delete(EVERYWHERE)
+    for (const place of places)
+      if (!isThere(place)) logger.warn(`${what} grants in namespace "${place}", which does not exist`)
+  }
+}

@@ -1,11 +1,9 @@
-import { isRefusal } from '../base/errors.ts'
-import { idFrom } from '../commands/envelope.ts'
-import type { Execute } from '../commands/execute.ts'
-import { namespace } from '../commands/namespace.ts'
-import type { Config } from '../config/load.ts'
-import type { Stored } from '../events/log.ts'
-import { type Issuer, issueToken } from '../http/auth/issue-token.ts'
-import { staticToken } from '../http/auth/requested-access.ts'
+import { isRefusal } from '../../base/errors.ts'
+import { idFrom } from '../../commands/envelope.ts'
+import { namespace } from '../../commands/namespace.ts'
+import type { Config } from '../../config/load.ts'
+import { type Issuer, issueToken } from '../../http/auth/issue-token.ts'
+import { staticToken } from '../../http/auth/requested-access.ts'
 
 type Bootstrap = Issuer & {
   readonly config: Config
@@ -36,10 +34,7 @@ const context = { actor: { kind: 'system' } } as const
 export const createDefaultNamespace = async ({
   execute,
   applied,
-}: {
-  readonly execute: Execute
-  readonly applied: (events: readonly Stored[]) => Promise<unknown>
-}): Promise<void> => {
+}: Pick<Issuer, 'execute' | 'applied'>): Promise<void> => {
   const incarnation = idFrom('rollcall', 'default')
   const data = { key: 'default', incarnation, name: 'Default', description: 'Default namespace', protected: true }
   await unlessThere(async () => applied((await execute(namespace, 'default', 'CreateNamespace', data, context)).stored))

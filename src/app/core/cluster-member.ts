@@ -1,5 +1,5 @@
-import { type Clock, withTimeout } from '../base/clock.ts'
-import type { Execute } from '../commands/execute.ts'
+import { type Clock, withTimeout } from '../../base/clock.ts'
+import type { Execute } from '../../commands/execute.ts'
 import {
   awaitsResponse,
   formatOf,
@@ -8,12 +8,12 @@ import {
   type Membership,
   membership,
   mustRespond,
-} from '../commands/membership.ts'
-import { type Fold, foldAfter, stepStored, streamFolds, unwritten } from '../commands/stream-folds.ts'
-import { FORMAT } from '../events/catalog.ts'
-import type { EventLog, Stored } from '../events/log.ts'
-import type { LogTap } from '../events/tapped-log.ts'
-import type { Logger } from './telemetry/logger.ts'
+} from '../../commands/membership.ts'
+import { type Fold, foldAfter, stepStored, streamFolds, unwritten } from '../../commands/stream-folds.ts'
+import { FORMAT } from '../../events/catalog.ts'
+import type { EventLog, Stored } from '../../events/log.ts'
+import type { LogTap } from '../../events/tapped-log.ts'
+import type { Logger } from '../telemetry/logger.ts'
 
 const STREAM = `${membership.category}-${MEMBERSHIP}`
 const SYSTEM = { actor: { kind: 'system' } } as const

@@ -1,17 +1,17 @@
-import type { Config } from '../config/load.ts'
-import { compileFlag } from '../evaluation/compile.ts'
-import { projections } from '../projections/all.ts'
-import { erasures as erasureModel, erasureStore } from '../projections/erasures.ts'
-import { flagStore } from '../projections/flag-memory/flag-store.ts'
-import { incarnationStore } from '../projections/flag-memory/incarnation-store.ts'
-import { quarantinedDocuments } from '../projections/flag-memory/quarantined-documents.ts'
-import { lives as incarnationModels } from '../projections/history/incarnations.ts'
-import type { AnyProjection } from '../projections/projection.ts'
-import { resources } from '../projections/resources.ts'
-import { tokenIndex } from '../projections/token-memory/token-index.ts'
-import { type TokenDoc, tokens } from '../projections/tokens.ts'
-import type { Row } from '../projections/views.ts'
-import type { Logger } from './telemetry/logger.ts'
+import type { Config } from '../../config/load.ts'
+import { compileFlag } from '../../evaluation/compile.ts'
+import { projections } from '../../projections/all.ts'
+import { erasures as erasureModel, erasureStore } from '../../projections/erasures.ts'
+import { flagStore } from '../../projections/flag-memory/flag-store.ts'
+import { incarnationStore } from '../../projections/flag-memory/incarnation-store.ts'
+import { quarantinedDocuments } from '../../projections/flag-memory/quarantined-documents.ts'
+import { lives as incarnationModels } from '../../projections/history/incarnations.ts'
+import type { AnyProjection } from '../../projections/projection.ts'
+import { resources } from '../../projections/resources.ts'
+import { tokenIndex } from '../../projections/token-memory/token-index.ts'
+import { type TokenDoc, tokens } from '../../projections/tokens.ts'
+import type { Row } from '../../projections/views.ts'
+import type { Logger } from '../telemetry/logger.ts'
 
 const UNREADABLE =
   'this version cannot read an event; requests for its flag, segment or token get 503 event_unreadable; start the version of rollcall that wrote the event, or a later version; an unreadable token can be revoked'
@@ -30,14 +30,14 @@ const livesNames = new Set(incarnationModels.map(({ name }) => name))
  */
 export const memoryOf = (config: Config, logger: Logger, onErased: (keys: readonly string[]) => unknown) => {
   const index = tokenIndex(config.tokens.index_size)
-  const held = flagStore(compileFlag)
+  const flags = flagStore(compileFlag)
   const lives = incarnationStore()
   const erasures = erasureStore(onErased)
   const closed = quarantinedDocuments(resources, (event) => logger.error(event, UNREADABLE))
   const keepers = new Map<string, Keeper>(
     projections.map(({ name }) => {
       if (name === tokens.name) return [name, { remember: (row) => index.remember(row as Row<TokenDoc>) }]
-      const store = livesNames.has(name) ? lives : name === erasureModel.name ? erasures : held
+      const store = livesNames.has(name) ? lives : name === erasureModel.name ? erasures : flags
       return [name, { remember: (row) => store.set(name, row), recall: (key) => store.row(name, key) }]
     }),
   )
@@ -46,5 +46,5 @@ export const memoryOf = (config: Config, logger: Logger, onErased: (keys: readon
     keepers.get(projection.name)!.remember(row)
   }
   const recall = ({ name }: AnyProjection) => keepers.get(name)!.recall
-  return { index, held, lives, erasures, closed, remember, recall }
+  return { index, flagStore: flags, lives, erasures, closed, remember, recall }
 }

@@ -1,7 +1,6 @@
 import { bulkhead } from '../../auth/bulkhead.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import { Refusal } from '../../base/errors.ts'
-import type { Config } from '../../config/load.ts'
 import { reader } from '../../events/define.ts'
 import type { Stored } from '../../events/log.ts'
 import { type LogoutEvent, logoutEvents } from '../../events/login.ts'
@@ -10,11 +9,11 @@ import type { EventFilter } from '../../history/filter.ts'
 import type { History } from '../../history/history.ts'
 import { waitForTokenView } from '../../http/lists/wait-for-token-view.ts'
 import { providerLogouts } from '../../http/login/provider-logouts.ts'
-import type { LogoutServices } from '../../http/services/logins.ts'
-import type { Service } from '../../http/services/service.ts'
+import type { ReportedLogouts } from '../../http/services/logins.ts'
 import { unfinishedLogouts } from '../../jobs/provider-logouts.ts'
+import type { Job } from '../../jobs/queue.ts'
 import { tokens } from '../../projections/tokens.ts'
-import type { Core } from '../core.ts'
+import type { Core } from '../core/core.ts'
 
 /** Maximum refused logout tokens per client address and minute. */
 const FAILED_LOGOUTS_A_MINUTE = 60
@@ -24,23 +23,15 @@ const WAITING = 1_000
 
 const readLogout = reader(logoutEvents)
 
-/** Creates the services for logouts that OpenID Connect providers report. */
-export const logoutServicesOf = (
-  { log, stores: { views, limiter }, execute, foldOf, follower, closed, time }: Core,
-  pseudonyms: Pseudonyms,
-): LogoutServices => ({
+/** Logouts that OpenID Connect providers report. */
+export const reportedLogouts = (core: Core, pseudonyms: Pseudonyms): ReportedLogouts => ({
   ...providerLogouts({
-    execute,
-    foldOf,
-    log,
-    applied: follower.applied,
-    views,
-    complete: () => waitForTokenView({ log, viewsReached: follower.viewsReached }),
-    unreadable: () => closed.all(tokens.category),
+    ...core,
+    complete: () => waitForTokenView(core),
+    unreadable: () => core.closed.all(tokens.category),
     pseudonyms,
-    now: time.present,
   }),
-  failures: limiter('logouts', FAILED_LOGOUTS_A_MINUTE),
+  failures: core.stores.limiter('logouts', FAILED_LOGOUTS_A_MINUTE),
   inTurn: bulkhead({ running: RUNNING, waiting: WAITING, refused: () => new Refusal('busy') }),
 })
 
@@ -52,22 +43,14 @@ async function* receivedSince(history: History, since: string, signal: AbortSign
     for (const { event } of steps) if (event) yield event.record
 }
 
-/** Schedules the job that finishes interrupted logouts. */
-export const scheduleLogouts = async (
-  { authentication }: Config,
-  { stores: { queue }, intervals, time }: Core,
-  { history, logouts }: Pick<Service, 'history' | 'logouts'>,
-): Promise<void> => {
-  if (!authentication.methods.oidc.enabled) return
-  const job = unfinishedLogouts({
+/** The job that finishes interrupted logouts. */
+export const interruptedLogouts = (core: Core, history: History, { resume }: ReportedLogouts): Job =>
+  unfinishedLogouts({
     received: (since, signal) => receivedSince(history, since, signal),
     resume: async (event) => {
       const { type, data }: LogoutEvent = readEvent(readLogout, event)
-      if (type === 'ProviderLogoutReceived') await logouts.resume(data, event)
+      if (type === 'ProviderLogoutReceived') await resume(data, event)
     },
-    sessionLife: authentication.session.token_lifetime,
-    now: time.present,
+    sessionLife: core.config.authentication.session.token_lifetime,
+    now: core.now,
   })
-  intervals.set(job.name, job.every)
-  await queue.schedule(job)
-}

@@ -1,9 +1,9 @@
-import { bytesNow } from '../base/regular-file.ts'
-import { accessPolicy } from '../config/checks/access-rules.ts'
-import type { Config } from '../config/load.ts'
-import { namesOf } from '../contract/identifiers.ts'
-import type { HttpSettings } from '../http/server.ts'
-import type { Settings } from '../http/services/instance.ts'
+import { bytesNow } from '../../base/regular-file.ts'
+import { accessPolicy } from '../../config/checks/access-rules.ts'
+import type { Config } from '../../config/load.ts'
+import { namesOf } from '../../contract/identifiers.ts'
+import type { HttpSettings } from '../../http/server.ts'
+import type { Settings } from '../../http/services/settings.ts'
 
 /** Settings of the HTTP server. Reads the certificate. */
 export const serverSettings = ({ server, cors, identifiers }: Config): HttpSettings => ({

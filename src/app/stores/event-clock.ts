@@ -1,7 +1,7 @@
-import type { Clock } from '../base/clock.ts'
-import type { EventLog, NewEvent } from '../events/log.ts'
-import type { LogTap } from '../events/tapped-log.ts'
-import type { Logger } from './telemetry/logger.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { EventLog, NewEvent } from '../../events/log.ts'
+import type { LogTap } from '../../events/tapped-log.ts'
+import type { Logger } from '../telemetry/logger.ts'
 
 /**
  * Limits in ms by which events may be ahead of the clock: beyond the first, that is logged; beyond the second, their

@@ -1,10 +1,10 @@
 import type { FlagWithUsage } from '../../contract/flags/flag.ts'
 import type { FlagDoc } from '../../projections/flags.ts'
 import { flagUseId, snapshotUseId } from '../evaluation/last-evaluations.ts'
-import type { Looked } from '../lists/list-page.ts'
-import type { RecordingServices } from '../services/recording.ts'
+import type { FlagServices } from '../services/flags.ts'
+import type { Looked } from './list-page.ts'
 
-type Recorded = Pick<RecordingServices, 'evaluations'>
+type Recorded = Pick<FlagServices, 'evaluations'>
 type Created = Pick<FlagDoc, 'order'>
 type OfNamespace = { readonly key: string; readonly incarnation: string }
 

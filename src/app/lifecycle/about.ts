@@ -1,10 +1,10 @@
-import { version } from '../base/version.ts'
-import { publicConfig } from '../config/describe.ts'
-import type { Config } from '../config/load.ts'
-import type { Service } from '../http/services/service.ts'
+import { version } from '../../base/version.ts'
+import { publicConfig } from '../../config/describe.ts'
+import type { Config } from '../../config/load.ts'
+import type { InstanceServices } from '../../http/services/instance.ts'
 
 /** Version and configuration without secrets, for GET /meta/info and GET /meta/config. */
-export const aboutOf = (config: Config): Service['about'] => ({
+export const aboutOf = (config: Config): InstanceServices['about'] => ({
   info: {
     version,
     latestVersion: version,

@@ -10,7 +10,8 @@ type StoreGauged = {
   readonly intervals: ReadonlyMap<string, number>
   /** Number of reconnections and resubscriptions of the log's client. */
   readonly restarts: Readonly<Record<string, number>>
-  readonly writesViews: () => boolean
+  /** True while this instance writes the read models. */
+  readonly writes: () => boolean
   /** False while jobs and limits run without their shared server. */
   readonly sharing: () => boolean
   /** Number of events that the views do not contain yet. */
@@ -20,7 +21,7 @@ type StoreGauged = {
   /** Number of documents that are too large for the views, so that their rows are out of date. */
   readonly refusedRows: () => number
   /** Sizes in bytes of the write-ahead logs of an embedded store; none on servers. */
-  readonly writeAheadLogs: () => Promise<readonly { readonly database: string; readonly bytes: number }[]>
+  readonly writeAheadLogs?: () => Promise<readonly { readonly database: string; readonly bytes: number }[]>
   /** Milliseconds since this instance last proved that it has seen the end of the log. */
   readonly provenFor: () => number
   readonly clock: Clock
@@ -60,7 +61,7 @@ export const addStoreGauges = (
     Object.entries(restarts).map(([what, value]) => ({ labels: [what], value })),
   )
   gauge('view_lease_held', '1 if this instance has the lease to write the read models, else 0.', [], () => [
-    { labels: [], value: read.writesViews() ? 1 : 0 },
+    { labels: [], value: read.writes() ? 1 : 0 },
   ])
   gauge('queue_shared', '1 if jobs and rate limits are shared with the other instances, else 0.', [], () => [
     { labels: [], value: read.sharing() ? 1 : 0 },
@@ -78,7 +79,7 @@ export const addStoreGauges = (
     { labels: [], value: read.refusedRows() },
   ])
   gauge('embedded_wal_bytes', 'Size in bytes of the write-ahead log of a database file.', ['file'], async () =>
-    (await read.writeAheadLogs()).map(({ database, bytes }) => ({ labels: [database], value: bytes })),
+    ((await read.writeAheadLogs?.()) ?? []).map(({ database, bytes }) => ({ labels: [database], value: bytes })),
   )
   gauge('freshness_age_seconds', 'Seconds since this instance proved that it has all events of the log.', [], () => [
     { labels: [], value: read.provenFor() / 1000 },

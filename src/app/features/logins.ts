@@ -1,0 +1,101 @@
+import { isGoverned } from '../../access/rules.ts'
+import type { History } from '../../history/history.ts'
+import { reachAuthorizedNow } from '../../http/auth/reach-now.ts'
+import type { Idempotency } from '../../http/idempotency.ts'
+import { waitForTokenView } from '../../http/lists/wait-for-token-view.ts'
+import { narrowing } from '../../http/login/narrowing.ts'
+import type { AuthServices } from '../../http/services/auth.ts'
+import type { LoginServices } from '../../http/services/logins.ts'
+import { cookieJar } from '../../http/wire/cookies.ts'
+import { reapplyRulesSweep } from '../../jobs/reapply-rules.ts'
+import { refusalHistory } from '../../jobs/refusals.ts'
+import { exchangeOf, loginMethods } from '../auth/login-methods.ts'
+import type { Core } from '../core/core.ts'
+import { accessOf, tellMissingPlaces } from './access-policy.ts'
+import { interruptedLogouts, reportedLogouts } from './logouts.ts'
+
+/** Maximum failed exchanges per client address and minute. */
+const FAILED_EXCHANGES_A_MINUTE = 60
+
+/** Timeout in ms for the views to catch up with the log before a run. After a start the views may lag far behind. */
+const VIEWS_MS = 30_000
+
+/** Creates the job that applies the current access rules to existing unused tokens; undefined without rules. */
+export const sweepOf = (core: Core, policy: LoginServices['policy']) =>
+  !isGoverned(core.settings.access)
+    ? undefined
+    : reapplyRulesSweep({
+        views: core.views,
+        policy: policy.number,
+        narrow: policy.narrow,
+        complete: () => waitForTokenView(core, VIEWS_MS),
+        clock: core.clock,
+        now: core.now,
+        onDone: ({ narrowed, ended }) =>
+          core.logger.info(
+            { narrowed, ended },
+            'all tokens of earlier logins and exchanges now have only the access that the current access rules give',
+          ),
+        onError: core.onError(
+          'the current access rules cannot be applied to all existing logins and exchanges; the service tries again',
+        ),
+      })
+
+type Needs = Idempotency & Pick<AuthServices, 'verifier'> & { readonly history: History }
+
+/** Logins, exchanges and sessions, and the access rules that apply to them. */
+export const loginsOf = async (core: Core, { once, verifier, history }: Needs) => {
+  const { config, settings, names, clock, stores, erasures, execute, fresh, logger } = core
+  const { methods } = config.authentication
+  const { exchanges } = config.rate_limit
+  const { number, known, begin } = accessOf(core)
+  const narrow = narrowing({ ...core, access: settings.access, number })
+  const policy = { number, known, narrow }
+  const found = await loginMethods(config, names, stores, core, erasures.subjects)
+  const orchestrator = await exchangeOf(config, core.faults, clock, core.tracer)
+  const reported = reportedLogouts(core, found.pseudonyms)
+  const logins = {
+    ...found,
+    reported,
+    methods: {
+      ...methods,
+      oidc: {
+        ...methods.oidc,
+        providers: Array.from(methods.oidc.providers, ([key, { display_name: name }]) => ({ key, name })),
+      },
+    },
+  }
+  const refusals = refusalHistory(execute, clock, core.onError('refused requests cannot be recorded'))
+  const sweep = sweepOf(core, policy)
+  return {
+    services: {
+      logins,
+      cookies: cookieJar({
+        ...settings,
+        ...settings.session,
+        tokenName: names.tokenCookie,
+        stateName: names.stateCookie,
+        clock,
+      }),
+      policy,
+      refusals,
+      exchange: orchestrator && {
+        orchestrator,
+        once,
+        failures: stores.limiter('exchanges', FAILED_EXCHANGES_A_MINUTE),
+        successes: exchanges > 0 ? stores.limiter('accounts', exchanges) : undefined,
+      },
+      reachNow: reachAuthorizedNow({ ...core, verifier, logins, fresh }),
+    },
+    jobs: methods.oidc.enabled ? [interruptedLogouts(core, history, reported)] : [],
+    begin: async (): Promise<void> => {
+      await begin()
+      tellMissingPlaces(settings.access, (key) => core.flagStore.life(key) !== undefined, logger)
+    },
+    start: () => sweep?.begin(),
+    close: async (): Promise<void> => {
+      await sweep?.close()
+      await refusals.close()
+    },
+  }
+}
