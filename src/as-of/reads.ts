@@ -1,6 +1,6 @@
-import { semaphore } from '../base/concurrency.ts'
 import { isRefusal } from '../base/errors.ts'
 import { timeSlicer } from '../base/event-loop.ts'
+import { type FairGate, fairGate } from '../base/gate.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { unreadableOf } from '../events/unreadable.ts'
 import type { Sealed } from '../projections/history/log-projection.ts'
@@ -53,11 +53,11 @@ const sourceOf = ([name, id]: Wanted): Source => {
 }
 
 /** Passes pages of the log through, and requests each page within the limit of concurrent reads. */
-async function* inTurn<T>(places: ReturnType<typeof semaphore>, pages: AsyncIterable<T>): AsyncGenerator<T> {
+async function* inTurn<T>(places: Pick<FairGate, 'run'>, pages: AsyncIterable<T>): AsyncGenerator<T> {
   const source = pages[Symbol.asyncIterator]()
   try {
     for (;;) {
-      const { done, value } = await places.hold(() => source.next())
+      const { done, value } = await places.run(() => source.next())
       if (done) return
       yield value
     }
@@ -122,7 +122,7 @@ const whole = async (
 
 /** Reads past states in this thread, with marks and states if available, else from the log alone. */
 export const asOfReads = ({ log, views, together, key, atOnce }: AsOfSources): AsOfReads => {
-  const places = semaphore(atOnce)
+  const places = fairGate({ total: atOnce })
   const pause = timeSlicer()
   const states = stateSeals(key)
 
@@ -141,7 +141,7 @@ export const asOfReads = ({ log, views, together, key, atOnce }: AsOfSources): A
       readAll: (after, to) => watched(log.readAll(after, to)),
     }
   }
-  const ask: Guarded = (work) => whereThere(places.hold(work))
+  const ask: Guarded = (work) => whereThere(places.run(work))
   const stateAt = async (stream: string, position: bigint): Promise<State | undefined> => {
     const where = { stream: { equals: [stream] }, before: { from: -Number(position) } }
     const query = { where, order: 'before', limit: 1 }
@@ -166,7 +166,7 @@ export const asOfReads = ({ log, views, together, key, atOnce }: AsOfSources): A
     }
   }
 
-  const ofMany = together && rowsTogether({ ...together, ask, hold: places.hold, holds: states.holds })
+  const ofMany = together && rowsTogether({ ...together, ask, hold: places.run, holds: states.holds })
   const rowsAt = async (position: bigint, wanted: readonly Wanted[], signal: AbortSignal) => {
     const alone = (one: Wanted) => rowAt(position, one, signal)
     if (!ofMany) return each(wanted, atOnce, alone)
@@ -184,11 +184,11 @@ export const asOfReads = ({ log, views, together, key, atOnce }: AsOfSources): A
     tokens: (position, asked, signal) => {
       const list: Views['list'] = (view, query) => {
         signal.throwIfAborted()
-        return places.hold(() => views.list(view, query))
+        return places.run(() => views.list(view, query))
       }
       const values: Views['values'] = (...args) => {
         signal.throwIfAborted()
-        return places.hold(() => views.values(...args))
+        return places.run(() => views.values(...args))
       }
       const read = (ids: readonly string[]) =>
         each(ids, atOnce, (id) => rowAt(position, [tokens.name, id], signal)) as Promise<(Row<TokenDoc> | undefined)[]>

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts'
+import { fairGate } from './gate.ts'
 
 /**
  * Runs work of one key sequentially, in the given order and regardless of earlier failures. Different keys run
@@ -42,64 +42,6 @@ export const sharedCalls = <T>() => {
   }
 }
 
-/** Semaphore with a FIFO queue: `leave` lets the first waiting caller continue. */
-export const semaphore = (places: number) => {
-  const line = new Set<() => void>()
-  let free = places
-
-  /** Returns undefined if the caller need not wait. */
-  const enter = (): Promise<void> | undefined => {
-    if (free === 0) return new Promise((resolve) => line.add(resolve))
-    free--
-    return undefined
-  }
-  const leave = (): void => {
-    const [next] = line
-    if (next) {
-      line.delete(next)
-      next()
-    } else free++
-  }
-  /** Like `enter`, for at most `ms` ms; resolves with false on timeout. */
-  const enterWithin = (clock: Clock, ms: number): Promise<boolean> | undefined => {
-    if (free > 0) {
-      free--
-      return undefined
-    }
-    return new Promise((resolve) => {
-      const go = () => {
-        timer.cancel()
-        resolve(true)
-      }
-      const timer = clock.after(ms, () => {
-        line.delete(go)
-        resolve(false)
-      })
-      line.add(go)
-    })
-  }
-  const released = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work()
-    } finally {
-      leave()
-    }
-  }
-
-  return {
-    enter,
-    leave,
-    /** Runs the work while it counts against the limit of the semaphore. */
-    hold: async <T>(work: () => Promise<T>): Promise<T> => {
-      await enter()
-      return released(work)
-    },
-    /** Runs the work, or calls `late` if it cannot begin within `ms` ms. */
-    holdWithin: async <T>(clock: Clock, ms: number, work: () => Promise<T>, late: () => never): Promise<T> =>
-      (await enterWithin(clock, ms)) === false ? late() : released(work),
-  }
-}
-
 /**
  * Maximum items of `eachTogether` in work at the same time. A store opens a connection in up to seven round trips, and a
  * call that waits for one must not reach its time limit.
@@ -108,6 +50,6 @@ const TOGETHER = 4
 
 /** Works on up to four items at the same time; returns the results in the order of the items. */
 export const eachTogether = <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> => {
-  const gate = semaphore(TOGETHER)
-  return Promise.all(items.map((item) => gate.hold(() => work(item))))
+  const gate = fairGate({ total: TOGETHER })
+  return Promise.all(items.map((item) => gate.run(() => work(item))))
 }

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { Moment } from '../as-of/as-of.ts'
-import { bulkhead } from '../auth/bulkhead.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refusal } from '../base/errors.ts'
+import { fairGate } from '../base/gate.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { Spec } from './route/route.ts'
 import { addressKey } from './wire/client-address.ts'
@@ -48,7 +48,7 @@ const rejected = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
 /**
- * Bulkhead for reads of past states (api.md §4); holders take turns, and `stop` is aborted at the deadline. If a query
+ * Gate of the reads of past states (api.md §4); holders take turns, and `stop` is aborted at the deadline. If a query
  * is aborted, its caller continues at once, but the query counts against the limit until it has stopped, at the latest
  * at its deadline. So a client cannot exceed the limit by disconnecting.
  */
@@ -58,55 +58,35 @@ export const asOfReadings = (
   bounds = BOUNDS,
 ) => {
   const [seconds, refused] = [metrics.pastReads(), metrics.pastReadsRefused()]
-  /** Number of running and waiting queries per holder. */
-  const own = new Map<string, number>()
-  let [all, running] = [0, 0]
-  const pass = bulkhead({ running: bounds.running, waiting: bounds.all, refused: ({ reason }) => reason as unknown })
+  const gate = fairGate({ total: bounds.running })
   const gauge = (name: string, help: string, value: () => number) =>
     metrics.gauge(name, help, [], () => [{ labels: [], value: value() }])
-  gauge('past_reads_running', 'Running as-of queries.', () => running)
-  gauge('past_reads_waiting', 'Waiting as-of queries.', () => all - running)
+  gauge('past_reads_running', 'Running as-of queries.', () => gate.held())
+  gauge('past_reads_waiting', 'Waiting as-of queries.', () => gate.waiting())
 
-  const enter = ({ holder, isReview, preferred }: Reader): void => {
-    const had = own.get(holder) ?? 0
-    const each = bounds.each + (isReview ? bounds.reviews : 0)
-    if (had >= each || all >= bounds.all - (preferred ? 0 : bounds.kept)) {
-      refused.value++
-      throw had < each
-        ? new Refusal('history_busy')
-        : new Refusal('rate_limited', undefined, { headers: { 'retry-after': '1' } })
-    }
-    own.set(holder, had + 1)
-    all++
-  }
-  const leave = (holder: string): void => {
-    const left = own.get(holder)! - 1
-    if (left > 0) own.set(holder, left)
-    else own.delete(holder)
-    all--
+  const admit = ({ holder, isReview, preferred }: Reader): void => {
+    const entered = (of?: string) => gate.held(of) + gate.waiting(of)
+    const isOver = entered(holder) >= bounds.each + (isReview ? bounds.reviews : 0)
+    if (!isOver && entered() < bounds.all - (preferred ? 0 : bounds.kept)) return
+    refused.value++
+    throw isOver
+      ? new Refusal('rate_limited', undefined, { headers: { 'retry-after': '1' } })
+      : new Refusal('history_busy')
   }
 
   return async <T>(reader: Reader, stop: AbortController, work: () => Promise<T> | T): Promise<T> => {
     const { signal } = stop
     signal.throwIfAborted()
-    enter(reader)
+    admit(reader)
     const began = monotonic()
     const time = new AbortController()
     const timer = after(bounds.withinMs, () => {
       stop.abort(new Refusal('deadline_exceeded'))
       time.abort(signal.reason)
     }).unref()
-    const run = async (): Promise<T> => {
-      running++
-      try {
-        return await Promise.race([work(), rejected(time.signal)])
-      } finally {
-        running--
-      }
-    }
-    const reading = pass(reader.holder, signal, run).finally(() => {
+    const run = async (): Promise<T> => Promise.race([work(), rejected(time.signal)])
+    const reading = gate.run(run, { holder: reader.holder }, signal).finally(() => {
       timer.cancel()
-      leave(reader.holder)
       seconds.observe((monotonic() - began) / 1000)
     })
     return Promise.race([reading, rejected(signal)])

@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
-import { byteBudget } from '../../src/base/byte-budget.ts'
 import type { Step } from '../../src/http/route/pipeline.ts'
 import { route } from '../../src/http/route/route.ts'
 import { ordinary } from '../../src/http/route/statements.ts'
 import { allOf } from '../../src/http/wire/pieces.ts'
 import { type Answer, type Json, ok } from '../../src/http/wire/reply.ts'
+import { byteBudget } from '../../src/http/wire/room.ts'
 import { type Started, startService } from '../start.ts'
 import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
@@ -106,7 +106,7 @@ const serving = async (t: Test) => {
     opened.write(head(path, token, method, more))
     return { destroy: () => void opened.resetAndDestroy() }
   }
-  const used = (bytes: number) => eventually(() => answers.used() === bytes, `${bytes} bytes in use`)
+  const used = (bytes: number) => eventually(() => answers.held() === bytes, `${bytes} bytes in use`)
   const waiting = (count: number) => eventually(() => answers.waiting() === count, `${count} that wait`)
   const ask = async (path: string, token: string, method = 'GET') => {
     const answer = await fetch(own.url + path, { method, headers: { authorization: `Bearer ${token}` } })
@@ -217,8 +217,8 @@ await t.test('a large answer is created while the client reads it', async (t) =>
 
   counts.texts = 0
   const unread = await stuck(`/batch/${count}/5000`, 'a')
-  await eventually(() => answers.used() > 128 * KB && counts.texts > count, 'an answer under way')
-  t.ok(answers.used() < 400 * KB, `${answers.used()} bytes for an answer of ${body.length}`)
+  await eventually(() => answers.held() > 128 * KB && counts.texts > count, 'an answer under way')
+  t.ok(answers.held() < 400 * KB, `${answers.held()} bytes for an answer of ${body.length}`)
   t.ok(counts.texts < count + 60, `${counts.texts} texts were made`)
   unread.destroy()
   await used(0)
@@ -229,7 +229,7 @@ await t.test('no more large answers are started than there is memory for', async
   const count = 300
   for (let n = 0; n < 12; n++) await stuck(`/batch/${count}/5000`, 'published')
   await waiting(11)
-  t.ok(answers.used() <= MB / 4)
+  t.ok(answers.held() <= MB / 4)
   t.ok(counts.texts < count + 60, `${counts.texts}: who waits has made nothing`)
 })
 

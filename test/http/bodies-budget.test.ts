@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { byteBudget } from '../../src/base/byte-budget.ts'
 import type { Step } from '../../src/http/route/pipeline.ts'
+import { byteBudget } from '../../src/http/wire/room.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
@@ -41,7 +41,7 @@ const serving = async (t: Test) => {
     const status = async () => Number(String((await once(socket, 'data'))[0]).slice(9, 12))
     return { socket, status }
   }
-  const used = (bytes: number) => eventually(() => bodies.used() === bytes, `${bytes} bytes in use`)
+  const used = (bytes: number) => eventually(() => bodies.held() === bytes, `${bytes} bytes in use`)
   return { ...own, bodies, begin, used }
 }
 

@@ -1,7 +1,8 @@
 import type { Credentials, EventData } from '@eventstore/db-client'
 import type { Clock } from '../../base/clock.ts'
-import { keyedQueue, semaphore } from '../../base/concurrency.ts'
+import { keyedQueue } from '../../base/concurrency.ts'
 import { Refusal, refuse } from '../../base/errors.ts'
+import { fairGate } from '../../base/gate.ts'
 import type { Appended, Expected, NewEvent, Stored } from '../../events/log.ts'
 import { type Connection, pause } from './connection.ts'
 import { encodeAll, tooLarge } from './event.ts'
@@ -101,7 +102,7 @@ const throwFinal = (error: unknown, stream: string): void => {
  */
 export const appender = ({ connection, clock, reader, credentials, patience, inFlight, closing }: Appending) => {
   const inTurn = keyedQueue()
-  const wireSlots = semaphore(ON_WIRE)
+  const wireSlots = fairGate({ total: ON_WIRE })
   const running = new Set<Promise<unknown>>()
 
   const send = ({ stream, wire, expected }: Order) =>
@@ -123,7 +124,7 @@ export const appender = ({ connection, clock, reader, credentials, patience, inF
       if (closing.aborted || clock.monotonic() > order.giveUp)
         throw new Refusal('backend_unavailable', undefined, { cause: failure })
       try {
-        const done = await outcomeOf(reader, order, await wireSlots.hold(() => send(order)))
+        const done = await outcomeOf(reader, order, await wireSlots.run(() => send(order)))
         if (done) return done
       } catch (error) {
         failure = error

@@ -1,7 +1,7 @@
 import type { EventStoreDBClient } from '@eventstore/db-client'
 import { type Clock, withTimeout } from '../../base/clock.ts'
-import { semaphore } from '../../base/concurrency.ts'
 import { refuse } from '../../base/errors.ts'
+import { fairGate } from '../../base/gate.ts'
 import { type Driver, insideOf, patchClient } from './client.ts'
 import { expired, inPort, isAnswer, isExpired, isFailure } from './failures.ts'
 import { type Read, readUntil, type Take } from './read-until.ts'
@@ -57,9 +57,7 @@ type Connecting = {
   readonly onBreak: () => void
 }
 
-const noTurn = (): never => {
-  throw new Error('too many reads wait for the connection to EventStoreDB')
-}
+const noTurn = (): Error => new Error('too many reads wait for the connection to EventStoreDB')
 
 /** Closes a client that is no longer used. */
 const leave = async (old: EventStoreDBClient) => {
@@ -81,7 +79,12 @@ export const connection = ({ driver, clock, url, deadline, patience, onRenewed, 
   const make = () =>
     patchClient(driver.EventStoreDBClient.connectionString(`${url}&keepAliveInterval=${10_000 + (made++ % 10_000)}`))
   let client: EventStoreDBClient = make()
-  const lanes = { head: semaphore(READS.head), log: semaphore(READS.log), stream: semaphore(READS.stream) }
+  const lane = (total: number, ms: number) => fairGate({ total, within: { clock, ms }, refused: noTurn })
+  const lanes = {
+    head: lane(READS.head, deadline),
+    log: lane(READS.log, patience),
+    stream: lane(READS.stream, patience),
+  }
   let strikes = 0
   let open = true
 
@@ -129,17 +132,12 @@ export const connection = ({ driver, clock, url, deadline, patience, onRenewed, 
      * limit of concurrent reads, or if no event arrives within the deadline.
      */
     gather: (lane: Lane, start: (client: EventStoreDBClient) => Read, take: Take): Promise<void> =>
-      lanes[lane].holdWithin(
-        clock,
-        lane === 'head' ? deadline : patience,
-        async () => {
-          const used = open ? client : refuse('backend_unavailable')
-          // Cancelling the client also ends its reads normally, so check that the client is still current.
-          const isWhole = () => open && used === client
-          return countTimeouts(used, readUntil(clock, start(used), take, isWhole, deadline + GRACE))
-        },
-        noTurn,
-      ),
+      lanes[lane].run(async () => {
+        const used = open ? client : refuse('backend_unavailable')
+        // Cancelling the client also ends its reads normally, so check that the client is still current.
+        const isWhole = () => open && used === client
+        return countTimeouts(used, readUntil(clock, start(used), take, isWhole, deadline + GRACE))
+      }),
 
     close: async (): Promise<void> => {
       if (!open) return

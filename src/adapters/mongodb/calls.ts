@@ -1,7 +1,7 @@
 import { MongoBulkWriteError, MongoInvalidArgumentError, MongoServerError } from 'mongodb'
 import { type Clock, withTimeout } from '../../base/clock.ts'
-import { semaphore } from '../../base/concurrency.ts'
 import { Refusal, refuse } from '../../base/errors.ts'
+import { fairGate } from '../../base/gate.ts'
 
 /**
  * Timeouts in ms of a read, of all reads of one answer, of a write, of a read and a write of many documents, and of the
@@ -57,17 +57,14 @@ type ReadLimits = { readonly signal: AbortSignal; readonly maxTimeMS?: number }
  */
 export const mongoCalls = (clock: Clock, writers = Number.POSITIVE_INFINITY) => {
   let open = true
-  const gate = semaphore(writers)
-  const gated = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    const waiting = gate.enter()
-    try {
-      if (waiting) await waiting
+  const gate = fairGate({ total: writers })
+  const gated = <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+    const begin = async (): Promise<T> => {
       signal.throwIfAborted()
       if (!open) refuse('backend_unavailable')
-      return await work()
-    } finally {
-      gate.leave()
+      return work()
     }
+    return gate.run(begin, undefined, signal)
   }
   return {
     call: async <T>(kind: keyof typeof patience, work: (limits: ReadLimits) => Promise<T>): Promise<T> => {

@@ -1,6 +1,6 @@
-import { bulkhead } from '../../auth/bulkhead.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import { Refusal } from '../../base/errors.ts'
+import { fairGate } from '../../base/gate.ts'
 import { reader } from '../../events/define.ts'
 import type { Stored } from '../../events/log.ts'
 import { type LogoutEvent, logoutEvents } from '../../events/login.ts'
@@ -8,6 +8,7 @@ import { readEvent } from '../../events/unreadable.ts'
 import type { EventFilter } from '../../history/filter.ts'
 import type { History } from '../../history/history.ts'
 import { waitForTokenView } from '../../http/lists/wait-for-token-view.ts'
+import { DEADLINE_MS } from '../../http/login/end-at-provider.ts'
 import { providerLogouts } from '../../http/login/provider-logouts.ts'
 import type { ReportedLogouts } from '../../http/services/logins.ts'
 import { unfinishedLogouts } from '../../jobs/provider-logouts.ts'
@@ -18,8 +19,7 @@ import type { Core } from '../core/core.ts'
 /** Maximum refused logout tokens per client address and minute. */
 const FAILED_LOGOUTS_A_MINUTE = 60
 /** Maximum logout tokens in work, and in the queue, at the same time. */
-const RUNNING = 16
-const WAITING = 1_000
+const [RUNNING, WAITING] = [16, 1_000]
 
 const readLogout = reader(logoutEvents)
 
@@ -32,7 +32,12 @@ export const reportedLogouts = (core: Core, pseudonyms: Pseudonyms): ReportedLog
     pseudonyms,
   }),
   failures: core.stores.limiter('logouts', FAILED_LOGOUTS_A_MINUTE),
-  inTurn: bulkhead({ running: RUNNING, waiting: WAITING, refused: () => new Refusal('busy') }),
+  gate: fairGate({
+    total: RUNNING,
+    waiting: WAITING,
+    within: { clock: core.clock, ms: DEADLINE_MS },
+    refused: () => new Refusal('busy'),
+  }),
 })
 
 /** The accepted logout tokens since a time. The search ends early after an abort. */

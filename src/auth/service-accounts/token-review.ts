@@ -10,7 +10,7 @@ import {
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../base/clock.ts'
 import { isRefusal, Refusal } from '../../base/errors.ts'
-import { bulkhead } from '../bulkhead.ts'
+import { fairGate } from '../../base/gate.ts'
 import { type Cluster, clusterUnavailable } from './cluster.ts'
 import { type Account, accountDetails, accountNamed, agree, refuseToken } from './service-account.ts'
 
@@ -37,7 +37,7 @@ type Settings = { readonly discoveryUrl: string; readonly audiences: readonly st
  * load at the cluster. An approval is never cached, so a revocation takes effect immediately.
  */
 export const tokenReview = (call: Cluster, { discoveryUrl, audiences, clock }: Settings) => {
-  const pass = bulkhead({ running: 10, waiting: 1000, refused: () => tooMany })
+  const gate = fairGate({ total: 10, waiting: 1000, refused: () => tooMany })
   /** Digests of tokens that the cluster refused. */
   const refused = new LRUCache<string, true>({
     max: REFUSED_LIMIT,
@@ -59,7 +59,8 @@ export const tokenReview = (call: Cluster, { discoveryUrl, audiences, clock }: S
     const digest = createHash('sha256').update(token).digest('base64')
     if (refused.has(digest)) return refuseToken()
     try {
-      return await pass(address, clock.timeout(WAIT_MS), () => confirm(token, claims, clock.timeout(DEADLINE_MS)))
+      const review = () => confirm(token, claims, clock.timeout(DEADLINE_MS))
+      return await gate.run(review, { holder: address }, clock.timeout(WAIT_MS))
     } catch (error) {
       if (isRefusal(error, 'service_account_token_invalid')) refused.set(digest, true)
       throw error

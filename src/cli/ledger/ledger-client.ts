@@ -1,5 +1,5 @@
-import { semaphore } from '../../base/concurrency.ts'
 import { fail } from '../../base/failure.ts'
+import { fairGate } from '../../base/gate.ts'
 import { HASH_BYTES } from '../../ledger/hashes.ts'
 import type { VerifierKey } from '../../ledger/note/vkey.ts'
 import type { ReadNodes } from '../../ledger/proof/proofs.ts'
@@ -48,9 +48,9 @@ export const keysOfService = async ({ ask }: Client): Promise<readonly VerifierK
 /** Reads tiles of the tree of `size` leaves from a service, the last ones from memory. */
 export const tilesOfService = ({ bytes }: Client, size: number): ReadTile => {
   const kept = new Map<string, Promise<Uint8Array>>()
-  const slots = semaphore(AT_ONCE)
+  const slots = fairGate({ total: AT_ONCE })
   const fetched = async (path: string, width: number): Promise<Uint8Array> => {
-    const tile = await slots.hold(() => bytes(`${LEDGER}/${path}`))
+    const tile = await slots.run(() => bytes(`${LEDGER}/${path}`))
     return tile.length === width * HASH_BYTES
       ? tile
       : fail('failed', `${path} of the service has ${tile.length} bytes instead of ${width * HASH_BYTES}.`)

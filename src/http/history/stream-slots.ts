@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import { Refusal } from '../../base/errors.ts'
+import { refuse } from '../../base/errors.ts'
+import { fairGate, type Lease } from '../../base/gate.ts'
 import type { Call } from '../route/route.ts'
 import { whenOver } from '../wire/room.ts'
 
@@ -9,9 +10,8 @@ const EACH = 4
 const AGAIN = { headers: { 'retry-after': '1' } }
 
 /** Limits the streams of the history that run at once, on the instance and for each credential (api.md §16.5). */
-export const streamSlots = (all: number) => {
-  const own = new Map<string, number>()
-  let running = 0
+export const streamSlots = (total: number) => {
+  const gate = fairGate({ total, each: EACH })
   const ending = new AbortController()
   // Each live stream listens to it.
   setMaxListeners(0, ending.signal)
@@ -20,27 +20,13 @@ export const streamSlots = (all: number) => {
     ending: ending.signal,
     end: (): void => ending.abort(),
     /** Number of running streams. */
-    running: (): number => running,
+    running: (): number => gate.held(),
     /**
-     * Counts a new stream and returns the function that ends its count once. A stream over the limit is refused with
-     * `rate_limited` or `history_busy`.
+     * Counts a new stream until its lease is freed. A stream over the limit is refused with `rate_limited` or
+     * `history_busy`.
      */
-    enter: (holder: string): (() => void) => {
-      const had = own.get(holder) ?? 0
-      if (had >= EACH) throw new Refusal('rate_limited', undefined, AGAIN)
-      if (running >= all) throw new Refusal('history_busy', undefined, AGAIN)
-      own.set(holder, had + 1)
-      running++
-      let left = false
-      return () => {
-        if (left) return
-        left = true
-        running--
-        const remaining = own.get(holder)! - 1
-        if (remaining > 0) own.set(holder, remaining)
-        else own.delete(holder)
-      }
-    },
+    enter: (holder: string): Lease =>
+      gate.takeNow({ holder }) ?? refuse(gate.held(holder) < EACH ? 'history_busy' : 'rate_limited', undefined, AGAIN),
   }
 }
 export type StreamSlots = ReturnType<typeof streamSlots>
@@ -55,10 +41,10 @@ export const streamOf = (
   onOver?: () => void,
 ): AbortSignal => {
   const over = new AbortController()
-  const leave = historyStreams.enter(call.caller.actor.id ?? call.request.address)
+  const { free } = historyStreams.enter(call.caller.actor.id ?? call.request.address)
   whenOver(call, () => {
     over.abort()
-    leave()
+    free()
     onOver?.()
   })
   return over.signal

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { withTimeout } from '../../base/clock.ts'
 import { Refusal, refuse } from '../../base/errors.ts'
 import { contextOf } from '../commands/command-context.ts'
 import type { Call } from '../route/route.ts'
@@ -7,7 +8,7 @@ import { addressKey } from '../wire/client-address.ts'
 import { attemptTurnedAway } from './login-attempts.ts'
 
 /** Time in ms after which the provider receives an answer, because providers wait for 5 s. */
-const DEADLINE_MS = 4_500
+export const DEADLINE_MS = 4_500
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i
 const FIELD = 'logout_token'
 
@@ -20,10 +21,6 @@ const tokenIn = ({ headers, bytes }: FastifyRequest): string => {
   if (others.length > 0) refuseForm('the form has two of them')
   return token || refuseForm('the form has none')
 }
-
-/** Rejects with `busy` when the signal aborts. */
-const late = async (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Refusal('busy')), { once: true }))
 
 /**
  * Ends the sessions that the logout token of a provider names. Resolves when the ends are durable. After 4.5 s the
@@ -46,13 +43,12 @@ export const endAtProvider = async (
       'a logout token ended the sessions of a person',
     )
   }
-  const stop = service.clock.timeout(DEADLINE_MS)
-  const done = reported.inTurn(address, stop, work).catch((error: unknown) => {
+  const done = reported.gate.run(work, { holder: address }).catch((error: unknown) => {
     if (error instanceof Refusal) {
       if (error.status === 400) reported.failures.count(address)
       attemptTurnedAway(service, request, { method, provider, isLogout: true }, error)
     }
     throw error
   })
-  await Promise.race([done, late(stop)])
+  await withTimeout(service.clock, DEADLINE_MS, done, () => refuse('busy'))
 }

@@ -1,23 +1,23 @@
-import type { ByteBudget } from '../../base/byte-budget.ts'
+import type { FairGate } from '../../base/gate.ts'
 import type { Budgets } from '../wire/room.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Metrics of each budget: size, used bytes, waiting requests and refusals (api.md §11.1). */
 export const addBudgetGauges = (metrics: Pick<Metrics, 'gauge' | 'count'>, budgets: Budgets): void => {
-  const each = (value: (budget: ByteBudget) => number) => () =>
+  const each = (value: (budget: FairGate) => number) => () =>
     Object.entries(budgets).map(([name, budget]) => ({ labels: [name], value: value(budget) }))
   const labels = ['budget']
   metrics.gauge(
     'budget_bytes',
     'Maximum bytes of the memory budget, which all requests share.',
     labels,
-    each(({ most }) => most),
+    each(({ total }) => total),
   )
   metrics.gauge(
     'budget_used_bytes',
     'Bytes of the memory budget in use.',
     labels,
-    each(({ used }) => used()),
+    each(({ held }) => held()),
   )
   metrics.gauge(
     'budget_waiting',

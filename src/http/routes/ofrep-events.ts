@@ -46,10 +46,10 @@ export const ofrepEventsRoutes = (app: FastifyInstance, service: EvaluationServi
     if (request.method === 'HEAD') return { body: undefined, headers, chunks: [] }
     if (!fresh()) refuse('auth_stale')
     const isCurrent = await hasPresentState(service, namespace, headerText(request.headers, 'last-event-id') ?? '')
-    const holder = flagStreams.enter(caller, request.address)
+    const lease = flagStreams.enter(caller, request.address)
     const audience = listen(request, namespace)
     const push: Answer['push'] = (response) =>
-      flagStreams.open(response, holder, eventsOf(service, namespace), audience, isCurrent)
+      flagStreams.open(response, lease, eventsOf(service, namespace), audience, isCurrent)
     return { body: undefined, headers, push }
   }
   route(app, {

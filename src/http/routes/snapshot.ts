@@ -89,12 +89,12 @@ const streamRoute = (
         return isAllowed()
       }
       const audience = { key: `snapshots ${key}`, isAllowed: check }
-      const holder = flagStreams.enter(caller, request.address)
+      const lease = flagStreams.enter(caller, request.address)
       fetched(namespace)
       return answer({
         body: undefined,
         headers,
-        push: (response) => flagStreams.open(response, holder, content, audience, false),
+        push: (response) => flagStreams.open(response, lease, content, audience, false),
       })
     },
   })

@@ -1,4 +1,3 @@
-import type { bulkhead } from '../../auth/bulkhead.ts'
 import type { TokenSecrets } from '../../auth/client-token.ts'
 import type { Identity, LoginSecrets } from '../../auth/identity.ts'
 import type { LoginStates, LogoutStates, RefusedLogins } from '../../auth/login-state.ts'
@@ -8,6 +7,7 @@ import type { LogoutRequest } from '../../auth/oidc/logout-url.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { Orchestrator } from '../../auth/service-accounts/orchestrator.ts'
+import type { FairGate } from '../../base/gate.ts'
 import type { LoginCause } from '../../base/login-causes.ts'
 import type { LoginKind } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
@@ -91,7 +91,7 @@ export type ReportedLogouts = ProviderLogouts & {
   /** Counts refused logout tokens by client address. */
   readonly failures: Limiter
   /** Runs the work of a logout token in turn with those of other client addresses. Refuses with `busy`. */
-  readonly inTurn: ReturnType<typeof bulkhead>
+  readonly gate: FairGate
 }
 
 /** Services of logins, exchanges and sessions. */

@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../base/clock.ts'
+import { refuse } from '../../base/errors.ts'
+import { fairGate, type Lease } from '../../base/gate.ts'
 import type { Caller } from '../wire/caller.ts'
+import { addressKey } from '../wire/client-address.ts'
 import { attempt } from '../wire/fault.ts'
-import { openSlots, type StreamLimits } from './slots.ts'
 import { type Content, endEach, type OpenStream, topicsOf } from './topics.ts'
 
 /** Time in ms between two checks of all credentials, and number of checks between two comments of a stream. */
@@ -12,6 +14,11 @@ const [CHECK_MS, CHECKS_A_COMMENT] = [1_000, 20]
 export type Audience = { readonly key: string; readonly isAllowed: () => boolean | Promise<boolean> }
 
 type Checked = Audience & { readonly streams: Set<OpenStream>; isChecking: boolean }
+
+/** Maximum number of open streams: of the instance, of a credential, and of a client address. */
+type StreamLimits = { readonly most: number; readonly perCredential: number; readonly perAddress: number }
+
+const AGAIN = { headers: { 'retry-after': '5' } }
 
 type StreamParts = {
   readonly clock: Clock
@@ -66,7 +73,7 @@ const audiencesOf = (onError: StreamParts['onError']) => {
  */
 export const flagStreams = ({ clock, limits, fresh, onError }: StreamParts) => {
   const counts = { events: { open: 0, sent: 0, slow: 0 }, snapshots: { open: 0, sent: 0, slow: 0 } }
-  const slots = openSlots(limits)
+  const gate = fairGate({ total: limits.most })
   const audiences = audiencesOf(onError)
   const topics = topicsOf({
     clock,
@@ -89,24 +96,25 @@ export const flagStreams = ({ clock, limits, fresh, onError }: StreamParts) => {
 
   return {
     counts,
-    most: slots.most,
     changed: topics.changed,
-    /** Counts a stream before its headers are sent; over a limit: 429 `rate_limited`. Call `open` or `leave` next. */
-    enter: (caller: Caller, address: string): string => slots.enter(caller, address),
+    /**
+     * Counts a stream before its headers are sent; over a limit: 429 `rate_limited`. Its holder is the credential, or the
+     * client address for publishable tokens and callers without a credential. Pass the lease to `open`.
+     */
+    enter: ({ actor: { id }, published }: Caller, address: string): Lease =>
+      gate.takeNow(
+        id === undefined || published === true
+          ? { holder: `address ${addressKey(address)}`, each: limits.perAddress }
+          : { holder: id, each: limits.perCredential },
+      ) ?? refuse('rate_limited', undefined, AGAIN),
     /** Writes the frames of a content to a response until one side ends it. `isCurrent`: the client has the present one. */
-    open: (
-      response: ServerResponse,
-      holder: string,
-      content: Content,
-      audience: Audience,
-      isCurrent: boolean,
-    ): void => {
+    open: (response: ServerResponse, lease: Lease, content: Content, audience: Audience, isCurrent: boolean): void => {
       const { kind, alive } = content
       const stream: OpenStream = { response, name: undefined, unsent: 0 }
-      if (response.destroyed || response.socket?.destroyed) return slots.leave(holder)
+      if (response.destroyed || response.socket?.destroyed) return lease.free()
       counts[kind].open++
       checks ??= clock.every(CHECK_MS, look)
-      const comments = commented[slots.open() % CHECKS_A_COMMENT]!
+      const comments = commented[gate.held() % CHECKS_A_COMMENT]!
       if (alive) comments.set(stream, alive)
       const leaveAudience = audiences.add(audience, stream)
       const leaveTopic = topics.add(content, stream, isCurrent)
@@ -115,8 +123,8 @@ export const flagStreams = ({ clock, limits, fresh, onError }: StreamParts) => {
         comments.delete(stream)
         leaveAudience()
         leaveTopic()
-        slots.leave(holder)
-        if (slots.open() > 0) return
+        lease.free()
+        if (gate.held() > 0) return
         checks?.cancel()
         checks = undefined
       })

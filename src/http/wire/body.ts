@@ -73,7 +73,7 @@ const collect = (of: Of, limit: number, received: (refusal?: Refusal) => void): 
     } else if (size > SMALL && !(hasRoom ??= bodyRoom(of))(size)) {
       leave()
       chunks.length = 0
-      received(server.budgets.bodies.busy())
+      received(server.budgets.bodies.refusal())
       // Finish at the last byte, not at the stream's `end` event: requests answered from that event stay referenced for
       // a long time, and each garbage collection copies them.
     } else if (size === wanted) onEnd()

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Reach } from '../../access/reach.ts'
-import type { Taker } from '../../base/byte-budget.ts'
+import type { Taker } from '../../base/gate.ts'
 import type { Actor } from '../../events/meta.ts'
 import { addressKey } from './client-address.ts'
 

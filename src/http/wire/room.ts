@@ -1,11 +1,24 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ByteBudget, Lease } from '../../base/byte-budget.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Refusal } from '../../base/errors.ts'
+import { type FairGate, fairGate, type Lease } from '../../base/gate.ts'
 import { takerOf } from './caller.ts'
 
-/** Memory budgets shared by all requests (docs/decisions/0034). */
-export type Budgets = { readonly answers: ByteBudget; readonly bodies: ByteBudget }
+/** Memory budgets in bytes, each shared by all requests (docs/decisions/0034). */
+export type Budgets = { readonly answers: FairGate; readonly bodies: FairGate }
+
+/** Memory budget in bytes. A request that does not fit waits at most 5 s and is then refused with `busy`. */
+export const byteBudget = (total: number, clock: Pick<Clock, 'after'>): FairGate =>
+  fairGate({
+    total,
+    each: total / 4,
+    waiting: 1024,
+    waitingEach: 64,
+    within: { clock, ms: 5_000 },
+    refused: () => new Refusal('busy'),
+  })
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -87,7 +100,7 @@ export const fitRoom = (of: Of, bytes: number): Promise<void> | undefined => {
   if (!room && (bytes <= SMALL || !spec?.writes)) return takeRoom(of, bytes)
   if (!room) keep(of, answers.hold(takerOf(request), bytes))
   else if (spec?.writes) room.hold(bytes)
-  else if (!room.resize(bytes)) throw answers.busy()
+  else if (!room.resize(bytes)) throw answers.refusal()
   return undefined
 }
 
@@ -101,7 +114,7 @@ export const PACKING = 262_144
  */
 export const hasRoomFor = ({ room }: Pick<FastifyRequest, 'room'>, bytes: number): boolean => {
   const needed = bytes + UNDER_WAY + PACKING
-  return room === undefined || needed <= room.bytes() || room.resize(needed)
+  return room === undefined || needed <= room.weight() || room.resize(needed)
 }
 
 /**

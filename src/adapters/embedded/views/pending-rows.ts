@@ -1,6 +1,6 @@
 import { type Clock, withTimeout } from '../../../base/clock.ts'
-import { semaphore } from '../../../base/concurrency.ts'
-import { refuse } from '../../../base/errors.ts'
+import { Refusal } from '../../../base/errors.ts'
+import { fairGate } from '../../../base/gate.ts'
 import { type Row, supersedes, type View } from '../../../projections/views.ts'
 import type { Channel } from '../writer/channel.ts'
 import { flat, shapeOf } from './view-build.ts'
@@ -36,13 +36,10 @@ const pendingRows = () => {
   }
 }
 
-/** Returns the result of a write; throws a Refusal if the write takes longer than `PATIENCE_MS` ms. */
-const soon = (clock: Clock, work: Promise<unknown>) =>
-  withTimeout(clock, PATIENCE_MS, work, () =>
-    refuse('backend_unavailable', undefined, {
-      cause: new Error(`writing rows of the read models took longer than ${PATIENCE_MS} ms`),
-    }),
-  )
+const tooLong = (): Refusal =>
+  new Refusal('backend_unavailable', undefined, {
+    cause: new Error(`writing rows of the read models took longer than ${PATIENCE_MS} ms`),
+  })
 
 /**
  * Rows that the writer thread has received but not written. Such rows are read from memory until they are written, even
@@ -51,7 +48,7 @@ const soon = (clock: Clock, work: Promise<unknown>) =>
 export const rowsUnderWay = (channel: Channel, clock: Clock) => {
   const pending = pendingRows()
   const flushing = new Set<Promise<void>>()
-  const backlog = semaphore(BACKLOG)
+  const backlog = fairGate({ total: BACKLOG, within: { clock, ms: PATIENCE_MS }, refused: tooLong })
   /** Reason why the views can no longer be written. */
   let failure: unknown
 
@@ -59,14 +56,10 @@ export const rowsUnderWay = (channel: Channel, clock: Clock) => {
     get: pending.get,
     /** Resolves when the rows are queued. */
     put: async (view: View, rows: readonly Row[]): Promise<void> => {
-      const entered = backlog.enter()
-      if (entered)
-        await soon(clock, entered).catch((late: unknown) => {
-          void entered.then(backlog.leave)
-          throw late
-        })
+      const taken = backlog.take()
+      const lease = taken instanceof Promise ? await taken : taken
       if (failure !== undefined) {
-        backlog.leave()
+        lease.free()
         throw failure
       }
       const shape = shapeOf(view)
@@ -80,12 +73,15 @@ export const rowsUnderWay = (channel: Channel, clock: Clock) => {
       flushing.add(flush)
       void flush.then(() => {
         flushing.delete(flush)
-        backlog.leave()
+        lease.free()
       })
     },
     /** Resolves when all rows that were queued before this call are in the file. */
     flushed: async (): Promise<void> => {
-      if (flushing.size > 0) await soon(clock, Promise.all(flushing))
+      if (flushing.size > 0)
+        await withTimeout(clock, PATIENCE_MS, Promise.all(flushing), () => {
+          throw tooLong()
+        })
       if (failure !== undefined) throw failure
     },
   }

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { semaphore } from '../../../base/concurrency.ts'
 import { Refusal } from '../../../base/errors.ts'
+import { fairGate, type Lease } from '../../../base/gate.ts'
 import { takenAway } from '../files/taken-away.ts'
 import { DAMAGED } from '../sqlite.ts'
 import {
@@ -18,7 +18,7 @@ import {
 const BOUND = 4096
 
 type Pending = {
-  readonly side: Side | undefined
+  readonly lease: Lease | undefined
   readonly done: (value: unknown) => void
   readonly fail: (cause: Error) => void
 }
@@ -106,7 +106,8 @@ export const openChannel = async (
 ): Promise<Channel> => {
   const worker = new Worker(new URL('./writer.js', import.meta.url), { workerData: paths })
   const pending = new Map<number, Pending>()
-  const gates = { log: semaphore(BOUND), views: semaphore(BOUND), keys: semaphore(BOUND) }
+  const bound = { total: BOUND }
+  const gates = { log: fairGate(bound), views: fairGate(bound), keys: fairGate(bound) }
   const send = batches(worker)
   /** Number of the current file of the views. */
   let [serial, era] = [0, 0]
@@ -119,7 +120,7 @@ export const openChannel = async (
     const request = pending.get(id)
     if (!request) return
     pending.delete(id)
-    if (request.side) gates[request.side].leave()
+    request.lease?.free()
     how(request)
   }
 
@@ -143,26 +144,26 @@ export const openChannel = async (
   worker.on('error', onEnd)
   const ended = endOf(worker, onEnd)
 
-  const post = (op: Op, args: readonly unknown[], side: Side | undefined) =>
+  const post = (op: Op, args: readonly unknown[], lease?: Lease) =>
     new Promise<unknown>((resolve, reject) => {
       const fail = (cause: Error) => reject(new Refusal('backend_unavailable', undefined, { cause }))
       const id = ++serial
-      pending.set(id, { side, done: resolve, fail })
+      pending.set(id, { lease, done: resolve, fail })
       send([id, op, args])
     })
 
   const call = async (op: Op, ...args: readonly unknown[]) => {
-    if (op === 'close' || op === 'renewViews') return post(op, args, undefined)
+    if (op === 'close' || op === 'renewViews') return post(op, args)
     const side = sides[op]
     const began = era
-    const entered = gates[side].enter()
-    if (entered) await entered
+    const taken = gates[side].take()
+    const lease = taken instanceof Promise ? await taken : taken
     const cause = lost.get(side)
     if (cause || closing || (side === 'views' && era !== began)) {
-      gates[side].leave()
+      lease.free()
       throw new Refusal('backend_unavailable', undefined, cause ? { cause } : {})
     }
-    return post(op, args, side)
+    return post(op, args, lease)
   }
 
   return {

@@ -1,7 +1,10 @@
+import { getEventListeners } from 'node:events'
 import fc from 'fast-check'
 import t from 'tap'
-import { byteBudget, type Lease, type Taker } from '../../src/base/byte-budget.ts'
-import { isRefusal } from '../../src/base/errors.ts'
+import { isRefusal, Refusal } from '../../src/base/errors.ts'
+import { fairGate, type Lease, type Taker } from '../../src/base/gate.ts'
+import { byteBudget } from '../../src/http/wire/room.ts'
+import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const MOST = 1600
@@ -45,12 +48,12 @@ await t.test('one client may use a quarter of the memory budget, and does not bl
   take('a2', who('a'), 1)
   for (const name of ['b', 'c', 'd']) take(name, who(name), 400)
   t.strictSame(served, ['a1', 'b', 'c', 'd'])
-  t.strictSame([budget.used(), budget.waiting()], [1600, 1])
+  t.strictSame([budget.held(), budget.waiting()], [1600, 1])
   await free('b')
   t.equal(budget.waiting(), 1, 'its own share is full')
   await free('a1')
   t.strictSame(served, ['a1', 'b', 'c', 'd', 'a2'])
-  t.equal(budget.used(), 801)
+  t.equal(budget.held(), 801)
 })
 
 await t.test('one client alone may exceed its share of memory, and even the whole budget', (t) => {
@@ -127,9 +130,9 @@ await t.test('the memory reserved for a request is adjusted to the bytes that it
   t.ok(lease.resize(1000), 'what it has itself is no reason')
   take('b', who('b'), 601)
   t.notOk(lease.resize(1601))
-  t.equal(lease.bytes(), 1000)
+  t.equal(lease.weight(), 1000)
   lease.hold(1601)
-  t.equal(budget.used(), 1602, 'what is there already is counted, room or not')
+  t.equal(budget.held(), 1602, 'what is there already is counted, room or not')
   lease.resize(998)
   await new Promise(setImmediate)
   t.strictSame(served, ['c', 'a', 'b'], 'what is given back serves who waits')
@@ -137,7 +140,7 @@ await t.test('the memory reserved for a request is adjusted to the bytes that it
   await free('a')
   lease.hold(500)
   t.ok(lease.resize(5000))
-  t.equal(budget.used(), 602, 'what was freed takes nothing any more')
+  t.equal(budget.held(), 602, 'what was freed takes nothing any more')
   t.equal(budget.refused(), 0)
 })
 
@@ -153,18 +156,112 @@ await t.test('the memory budget is never exceeded, and a request that fits in it
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const { clock, budget, served, refused, take, free, leases } = rig()
-      const held = () => [...leases.values()].reduce((sum, lease) => sum + lease.bytes(), 0)
+      const held = () => [...leases.values()].reduce((sum, lease) => sum + lease.weight(), 0)
       for (const [n, { holder, bytes, published, free: freed }] of steps.entries()) {
         take(String(n), { holder: `${published}${holder}`, published }, bytes)
         await clock.settle()
         const name = served[freed]
         if (name !== undefined) await free(name)
-        if (budget.used() > MOST || held() !== budget.used()) return false
+        if (budget.held() > MOST || held() !== budget.held()) return false
       }
       for (let n = 0; n < served.length; n++) await free(served[n]!)
-      return budget.used() === 0 && budget.waiting() === 0 && served.length + refused.length === steps.length
+      return budget.held() === 0 && budget.waiting() === 0 && served.length + refused.length === steps.length
     }),
     { numRuns: 200 },
   )
   t.pass()
+})
+
+/** Tasks that end on demand. `begun` lists the started tasks in order. */
+const tasks = (limits: { readonly total: number; readonly waiting: number }) => {
+  const gate = fairGate({ ...limits, refused: () => new Refusal('orchestrator_unavailable') })
+  const begun: string[] = []
+  const ends: (() => void)[] = []
+  const enter = (holder: string, name: string, signal?: AbortSignal) => {
+    const work = async () => {
+      begun.push(name)
+      await new Promise<void>((resolve) => ends.push(resolve))
+      return name
+    }
+    return gate.run(work, { holder }, signal).catch((error: { reason: string }) => error.reason)
+  }
+  /** Ends the oldest running task, so that another can start. */
+  const end = async () => {
+    ends.shift()!()
+    await soon()
+  }
+  return { begun, enter, end }
+}
+const soon = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+await t.test('clients take turns, however many tasks each of them has in the queue', async (t) => {
+  const { begun, enter, end } = tasks({ total: 1, waiting: 10 })
+  const all = [...'abcd'].map((name) => enter('many', name))
+  all.push(enter('few', 'x'), enter('one', 'y'), enter('few', 'z'))
+  await soon()
+  for (let n = 0; n < 7; n++) await end()
+  t.strictSame(begun, ['a', 'b', 'x', 'y', 'c', 'z', 'd'])
+  t.strictSame(await Promise.all(all), ['a', 'b', 'c', 'd', 'x', 'y', 'z'])
+})
+
+await t.test('a task is refused if the queue is full or its signal aborts, and then no longer counts', async (t) => {
+  const { begun, enter, end } = tasks({ total: 1, waiting: 2 })
+  const first = enter('a', 'first')
+  const gone = new AbortController()
+  const late = enter('a', 'late', gone.signal)
+  const stays = new AbortController()
+  const second = enter('b', 'second', stays.signal)
+  t.equal(await enter('c', 'too many'), 'orchestrator_unavailable')
+  gone.abort()
+  t.equal(await late, 'orchestrator_unavailable')
+  const third = enter('c', 'third')
+  await soon()
+  for (let n = 0; n < 3; n++) await end()
+  t.strictSame(await Promise.all([first, second, third]), ['first', 'second', 'third'])
+  t.strictSame(begun, ['first', 'second', 'third'])
+  for (const { signal } of [gone, stays])
+    t.same(getEventListeners(signal, 'abort'), [], 'who does not wait any more hears of no end of the wait')
+})
+
+await t.test('a task that times out leaves the queue and never runs', async (t) => {
+  const clock = virtualClock()
+  const gate = fairGate({ total: 1, within: { clock, ms: 1_000 }, refused: () => new Error('no place') })
+  const done: string[] = []
+  const work = (name: string, takes: number) => async () => {
+    await clock.sleep(takes)
+    done.push(name)
+    return name
+  }
+  const first = noted(gate.run(work('first', 1_500)))
+  const late = noted(gate.run(work('late', 1)))
+  await clock.advance(600)
+  const intime = noted(gate.run(work('in time', 1)))
+  await clock.advance(399)
+  t.strictSame([first, late, intime], [[], [], []])
+  await clock.advance(1)
+  t.match(late, [{ message: 'no place' }])
+  await clock.advance(500)
+  t.strictSame([first, intime], [['first'], []])
+  await clock.advance(1)
+  t.strictSame([intime, done], [['in time'], ['first', 'in time']])
+  t.strictSame([gate.held(), gate.refused(), clock.waiting()], [0, 1, []])
+})
+
+await t.test('as many tasks run at once as allowed, and a failed task does not block another one', async (t) => {
+  const gate = fairGate({ total: 2 })
+  let [running, most] = [0, 0]
+  const results = await Promise.allSettled(
+    Array.from({ length: 10 }, (_, n) =>
+      gate.run(async () => {
+        most = Math.max(most, ++running)
+        await soon()
+        running--
+        if (n % 3 === 0) throw new Error('fails')
+        return n
+      }),
+    ),
+  )
+  t.equal(most, 2)
+  t.equal(results.filter(({ status }) => status === 'rejected').length, 4)
+  t.equal(gate.held(), 0)
 })
