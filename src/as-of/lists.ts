@@ -1,4 +1,4 @@
-import { timeSlicer } from '../base/event-loop.ts'
+import { forEachSliced } from '../base/event-loop.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { Live } from '../projections/flag-memory/flag-store.ts'
 import type { Lived, LivesStore } from '../projections/flag-memory/incarnation-store.ts'
@@ -98,16 +98,15 @@ export const listsAsOf = (moment: AtMoment) => {
     isOf: (doc: InList) => boolean,
   ): Promise<readonly Listed[]> => {
     const unreadable = closedOf(model.category)
-    const pause = timeSlicer()
     const found: Listed[] = []
     const unknown: string[] = []
-    for (const { key, life } of keys) {
+    await forEachSliced(keys, ({ key, life }) => {
+      signal.throwIfAborted()
       if (unreadable.has(key)) left++
       else if (life === 'unknown') unknown.push(key)
       else if (life && isOf(life)) found.push({ key, doc: life })
-      await pause()
-      signal.throwIfAborted()
-    }
+    })
+    signal.throwIfAborted()
     for (const row of await read(model, unknown))
       if (row?.doc && isOf(row.doc)) found.push({ key: row.key, doc: row.doc })
     return found.sort(compareOrder)

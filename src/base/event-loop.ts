@@ -121,17 +121,45 @@ export const backgroundSlicer = (): (() => Promise<void> | undefined) => {
  * finishes within the slice.
  */
 export const forEachSliced = <T>(
-  items: readonly T[],
-  work: (item: T) => boolean,
-  from = 0,
+  items: Iterable<T>,
+  work: (item: T) => unknown,
   pause = timeSlicer(),
 ): Promise<void> | undefined => {
-  for (let n = from; n < items.length; n++) {
-    if (!work(items[n]!)) return undefined
-    const paused = pause()
-    if (paused) return paused.then(() => forEachSliced(items, work, n + 1, pause))
+  const left = items[Symbol.iterator]()
+  const go = (): Promise<void> | undefined => {
+    for (let next = left.next(); !next.done; next = left.next()) {
+      if (work(next.value) === false) return undefined
+      const paused = pause()
+      if (paused) return paused.then(go)
+    }
+    return undefined
   }
-  return undefined
+  return go()
+}
+
+/** Items of pages in parts. A part ends with its page, or when a slice is used up, and then other work runs. */
+export async function* sliced<T>(
+  pages: AsyncIterable<Iterable<T>> | Iterable<Iterable<T>>,
+  pause = timeSlicer(),
+): AsyncGenerator<Iterable<T>> {
+  for await (const page of pages) {
+    const left = page[Symbol.iterator]()
+    let [paused, isOver] = [undefined as Promise<void> | undefined, false]
+    const part = function* (): Generator<T> {
+      paused = undefined
+      for (let next = left.next(); !next.done; next = left.next()) {
+        yield next.value
+        paused = pause()
+        if (paused) return
+      }
+      isOver = true
+    }
+    for (;;) {
+      yield part()
+      if (isOver) break
+      await paused
+    }
+  }
 }
 
 /** Number of items sorted or merged without yielding. */

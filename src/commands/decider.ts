@@ -1,5 +1,5 @@
 import { Refusal, refuse } from '../base/errors.ts'
-import { timeSlicer } from '../base/event-loop.ts'
+import { forEachSliced } from '../base/event-loop.ts'
 import { type AnyEvent, type DataOf, inFormat, type Shapes, type Written } from '../events/define.ts'
 import type { Actor } from '../events/meta.ts'
 import type { Context, enveloper } from './envelope.ts'
@@ -55,14 +55,12 @@ const evolved = async <S, C extends Payloads, E extends AnyEvent>(
   before: S,
   events: readonly E[],
 ): Promise<S> => {
-  let state = before
   // A single event needs no time slices.
-  const pause = events.length > 1 ? timeSlicer() : undefined
-  for (const event of events) {
+  if (events.length === 1) return evolve(decider, before, events[0]!)
+  let state = before
+  await forEachSliced(events, (event) => {
     state = evolve(decider, state, event)
-    const paused = pause?.()
-    if (paused) await paused
-  }
+  })
   return state
 }
 
@@ -76,12 +74,7 @@ const decided = async <S, C extends Payloads, E extends AnyEvent, K extends keyo
   const steps = decider.steps?.[name]
   if (!steps) return decider.decide[name](state, command)
   const all: E[] = []
-  const pause = timeSlicer()
-  for (const { events } of steps(state, command)) {
-    all.push(...events)
-    const paused = pause()
-    if (paused) await paused
-  }
+  await forEachSliced(steps(state, command), ({ events }) => all.push(...events))
   return all
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { refuse } from '../base/errors.ts'
-import { timeSlicer } from '../base/event-loop.ts'
+import { sliced } from '../base/event-loop.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import type { Decider } from './decider.ts'
@@ -41,9 +41,8 @@ export const repeated = async <S, C extends Payloads, E extends AnyEvent>(
   let before = fold.state
   const events: E[] = []
   const stored: Stored[] = []
-  const pause = timeSlicer()
-  read: for await (const page of log.read(stream)) {
-    for (const one of page) {
+  read: for await (const part of sliced(log.read(stream))) {
+    for (const one of part) {
       const own = one.revision >= first && one.id === eventId(commandId, stream, stored.length)
       if (one.revision > first && !own) break read
       const next = stepStored(decider, fold, one)
@@ -53,8 +52,6 @@ export const repeated = async <S, C extends Payloads, E extends AnyEvent>(
         stored.push(one)
       }
       fold = next.fold
-      const paused = pause()
-      if (paused) await paused
     }
   }
   // The first event of the command, or an event before it, cannot be read.

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { timeSlicer } from '../base/event-loop.ts'
+import { sliced } from '../base/event-loop.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { missingBefore, readEvent, type Unreadable, unreadable, unreadableBy } from '../events/unreadable.ts'
@@ -133,13 +133,10 @@ export const streamFolds = (log: Pick<EventLog, 'read'>, most = KEPT_SIZE) => {
       const before = kept.get(stream)
       let fold = (before?.fold as Fold<S> | undefined) ?? unwritten(decider)
       let size = before?.size ?? 0
-      const pause = timeSlicer()
-      for await (const page of log.read(stream, fold.at === 'none' ? 0n : fold.at + 1n))
-        for (const stored of page) {
+      for await (const part of sliced(log.read(stream, fold.at === 'none' ? 0n : fold.at + 1n)))
+        for (const stored of part) {
           fold = stepStored(decider, fold, stored).fold
           size += stored.data.length
-          const paused = pause()
-          if (paused) await paused
         }
       keep(stream, fold, size)
       return fold

@@ -1,5 +1,5 @@
 import { viewBehind, WAIT_MS } from '../as-of/view-behind.ts'
-import { backgroundSlicer, timeSlicer } from '../base/event-loop.ts'
+import { backgroundSlicer, sliced } from '../base/event-loop.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Views } from '../projections/views.ts'
 import { countEvents, type HistogramRequest, histogramOf } from './counts.ts'
@@ -57,14 +57,13 @@ const eventPage = async (
   take: (event: IndexedEvent) => boolean | Promise<boolean>,
 ): Promise<PageEnd> => {
   const range = await rangeOf(sources, continued(bounds, isDescending, cursor), filter, head)
-  const pause = timeSlicer()
   let [examined, skipped, taken] = [0, 0, 0]
   let through: Pick<Step, 'index' | 'position'> | undefined = range.low.index >= 0 ? range.low : undefined
   const end = async (isLast: boolean): Promise<PageEnd> => ({
     through: through && (await placed(sources, through, range)),
     next: isLast ? undefined : through!.index,
   })
-  for await (const steps of stepsThrough(sources, filter, range, isDescending))
+  for await (const steps of sliced(stepsThrough(sources, filter, range, isDescending)))
     for (const step of steps) {
       if (examined === EXAMINED || skipped === SKIPPED || taken === limit) return end(false)
       if (step.event) {
@@ -74,8 +73,6 @@ const eventPage = async (
       if (step.isExamined) examined++
       else skipped++
       through = step
-      const paused = pause()
-      if (paused) await paused
     }
   sources.signal.throwIfAborted()
   return end(true)
@@ -99,8 +96,7 @@ async function* exportedEvents(
   filter: EventFilter,
   range: LogRange,
 ): AsyncGenerator<readonly ExportStep[]> {
-  const pause = backgroundSlicer()
-  for await (const steps of stepsThrough(sources, filter, range)) {
+  for await (const steps of sliced(stepsThrough(sources, filter, range), backgroundSlicer())) {
     let last: Step | undefined
     let found: ExportStep[] = []
     for (const step of steps) {
@@ -111,8 +107,6 @@ async function* exportedEvents(
         yield found
         found = []
       }
-      const paused = pause()
-      if (paused) await paused
     }
     if (last?.position !== undefined)
       found.push({ place: { index: last.index, position: last.position }, event: undefined })

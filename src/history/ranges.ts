@@ -1,4 +1,4 @@
-import { timeSlicer } from '../base/event-loop.ts'
+import { sliced } from '../base/event-loop.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { MARK_EVERY, type Mark, markKey, markSeals, markView, settled } from '../projections/history/log-marks.ts'
 import type { Sealed } from '../projections/history/log-projection.ts'
@@ -68,14 +68,11 @@ export const positionFinder = ({ log, views, key }: FinderSources) => {
   return async (holds: UpTo, head: Head): Promise<LogPosition> => {
     const { low, end } = await markBefore(holds, head)
     let place = low
-    const pause = timeSlicer()
-    for await (const page of log.readAll(low.position, end))
-      for (const record of page) {
+    for await (const part of sliced(log.readAll(low.position, end)))
+      for (const record of part) {
         const next = { index: place.index + 1, position: record.position, time: settled(place.time, record) }
         if (!holds(next)) return place
         place = next
-        const paused = pause()
-        if (paused) await paused
       }
     return place
   }

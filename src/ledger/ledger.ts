@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { refuse } from '../base/errors.ts'
-import { timeSlicer } from '../base/event-loop.ts'
+import { forEachSliced } from '../base/event-loop.ts'
 import type { EventLog } from '../events/log.ts'
 import { checkpointSigner } from './checkpoint-signer.ts'
 import { type KeeperOptions, type LedgerState, ledgerKeeper } from './ledger-keeper.ts'
@@ -80,12 +80,11 @@ const signedCheckpoints = (
   },
   /** Those of some kept checkpoints that have a valid signature. */
   signed: async (kept: readonly KeptCheckpoint[]): Promise<readonly KeptCheckpoint[]> => {
-    const [of, pause] = [await named(), timeSlicer()]
+    const of = await named()
     const found: KeptCheckpoint[] = []
-    for (const each of kept) {
+    await forEachSliced(kept, (each) => {
       if (isSigned(each, of)) found.push(each)
-      await pause()
-    }
+    })
     return found
   },
 })

@@ -1,4 +1,4 @@
-import { backgroundSlicer } from '../base/event-loop.ts'
+import { backgroundSlicer, sliced } from '../base/event-loop.ts'
 import type { Stored } from '../events/log.ts'
 import { base64Of } from './base64.ts'
 import { entryOf, leafOf } from './entry.ts'
@@ -30,11 +30,10 @@ export const treeOfPages = async (
   onLeaf: OnLeaf = () => undefined,
 ): Promise<TreeOfLog> => {
   const [range, wanted, roots] = [compactRange(), new Set(sizes), new Map<number, Hash>()]
-  const pause = backgroundSlicer()
   let tail: Hash[] = []
   if (wanted.has(0)) roots.set(0, range.root())
-  for await (const page of pages)
-    for (const record of page) {
+  for await (const part of sliced(pages, backgroundSlicer()))
+    for (const record of part) {
       const leaf = leafOf(entryOf(record))
       const work = onLeaf(leaf, range.size)
       if (work) await work
@@ -42,8 +41,6 @@ export const treeOfPages = async (
       if (range.size % TILE_WIDTH === 0) tail = []
       else tail.push(leaf)
       if (wanted.has(range.size)) roots.set(range.size, range.root())
-      const paused = pause()
-      if (paused) await paused
     }
   return { size: range.size, root: range.root(), roots, tail }
 }

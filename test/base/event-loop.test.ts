@@ -6,6 +6,7 @@ import {
   backgroundSlicer,
   forEachSliced,
   measureSlicesBy,
+  sliced,
   sortSliced,
   timeSlicer,
 } from '../../src/base/event-loop.ts'
@@ -54,6 +55,52 @@ await t.test('items are processed in time slices, each once, until the callback 
   t.equal(forEachSliced(items, work(1)), undefined, 'what is short is done at once')
   t.strictSame(worked, [0, 1])
 })
+
+await t.test(
+  'pages are passed in parts that end with a time slice, and a stopped loop closes the source',
+  async (t) => {
+    const before = elapsed
+    measureSlicesBy(() => elapsed)
+    let isClosed = false
+    const pages = async function* () {
+      try {
+        for (const first of [0, 8, 16]) yield Array.from({ length: 8 }, (_, n) => first + n)
+      } finally {
+        isClosed = true
+      }
+    }
+    const parts: number[][] = []
+    const take = async (until: number) => {
+      for await (const part of sliced(pages())) {
+        parts.push([])
+        for (const item of part) {
+          elapsed += 2
+          parts.at(-1)!.push(item)
+          if (item === until) return
+        }
+      }
+    }
+    await take(Infinity)
+    t.strictSame(
+      parts.splice(0),
+      [[0, 1, 2], [3, 4, 5], [6, 7], [8], [9, 10, 11], [12, 13, 14], [15], [16, 17], [18, 19, 20], [21, 22, 23], []],
+      'the slice of a page goes on with the next one',
+    )
+    isClosed = false
+    await take(4)
+    t.strictSame(
+      [parts, isClosed],
+      [
+        [
+          [0, 1, 2],
+          [3, 4],
+        ],
+        true,
+      ],
+    )
+    elapsed = before
+  },
+)
 
 await t.test('a sort in time slices gives the same order as a stable sort', async (t) => {
   const isBefore = (one: readonly number[], other: readonly number[]) => one[0]! < other[0]!

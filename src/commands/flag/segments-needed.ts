@@ -1,5 +1,5 @@
 import { inPlace, Refusal } from '../../base/errors.ts'
-import { timeSlicer } from '../../base/event-loop.ts'
+import { forEachSliced } from '../../base/event-loop.ts'
 import type { Rollout, Rule } from '../../events/flag.ts'
 import { type ChangeCommands, decidedInOrder, type FlagChange, segmentsNamed } from './changes.ts'
 import { noRolloutParent } from './rollouts.ts'
@@ -35,17 +35,14 @@ export const segmentsNeeded = async (flag: Flag, ask: ChangeRequest): Promise<re
   const reservations = new Set(trial.map(({ reservation }) => reservation))
   const needed = new Set<string>()
   const steps = decidedInOrder(flag, { ...ask, reservations: trial })
-  const pause = timeSlicer()
   let state = flag
   let decided = 0
   try {
-    for (const step of steps) {
+    await forEachSliced(steps, (step) => {
       for (const use of usesOf(step.state)) if (reservations.has(use.reservation)) needed.add(use.segment)
       state = step.state
       decided++
-      const paused = pause()
-      if (paused) await paused
-    }
+    })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const change = ask.changes[decided]!

@@ -1,4 +1,4 @@
-import { backgroundSlicer } from '../../base/event-loop.ts'
+import { backgroundSlicer, sliced } from '../../base/event-loop.ts'
 import type { Stored } from '../../events/log.ts'
 import type { LogProjection, Sources } from '../../projections/history/log-projection.ts'
 import type { Checkpoint, Row } from '../../projections/views.ts'
@@ -70,14 +70,12 @@ const openSegment = (number: number, hashOf: ReturnType<typeof valueHash>) => {
 
   const hashParts = async (): Promise<readonly RowText[]> => {
     const texts = new Map(FIRST.map((first) => [first, '']))
-    const pause = backgroundSlicer()
     for (const [name, values] of hashed)
-      for (const [value, offsets] of values) {
-        const hash = hashOf(name, value)
-        texts.set(hash[0]!, texts.get(hash[0]!)! + hashedText(hash, storedSet(offsets)))
-        const paused = pause()
-        if (paused) await paused
-      }
+      for await (const part of sliced([values], backgroundSlicer()))
+        for (const [value, offsets] of part) {
+          const hash = hashOf(name, value)
+          texts.set(hash[0]!, texts.get(hash[0]!)! + hashedText(hash, storedSet(offsets)))
+        }
     return Array.from(texts, ([first, text]) => [hashesKey(first, number), `${text};`] as const)
   }
 
@@ -138,13 +136,8 @@ export const eventIndex = (key: Uint8Array): LogProjection & { readonly block: n
     const before = await positionBefore(sources, number)
     let index = before === undefined ? 0 : number * SEGMENT
     if (index === events) return segment
-    const pause = backgroundSlicer()
-    for await (const page of sources.log.readAll(before ?? 0n, position))
-      for (const record of page) {
-        if (index++ >= number * SEGMENT) segment.add(record)
-        const paused = pause()
-        if (paused) await paused
-      }
+    for await (const part of sliced(sources.log.readAll(before ?? 0n, position), backgroundSlicer()))
+      for (const record of part) if (index++ >= number * SEGMENT) segment.add(record)
     return segment
   }
 
@@ -154,17 +147,14 @@ export const eventIndex = (key: Uint8Array): LogProjection & { readonly block: n
     rowsOf: async (sources, from, page) => {
       if (open.next() !== from.events) open = await reopened(sources, from)
       const rows: Row[] = []
-      const pause = backgroundSlicer()
-      for (const record of page) {
-        open.add(record)
-        if (open.isFull()) {
+      for await (const part of sliced([page], backgroundSlicer()))
+        for (const record of part) {
+          open.add(record)
+          if (!open.isFull()) continue
           for (const [id, text] of await open.parts())
             rows.push({ key: id, revision: 0n, position: record.position, changes: 0n, doc: seal({ id, text }) })
           open = openSegment(open.next() / SEGMENT, hashOf)
         }
-        const paused = pause()
-        if (paused) await paused
-      }
       return rows
     },
   }

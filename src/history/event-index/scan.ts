@@ -1,4 +1,4 @@
-import { timeSlicer } from '../../base/event-loop.ts'
+import { forEachSliced, sliced, timeSlicer } from '../../base/event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { type IndexedEvent, indexedEvent } from '../facts.ts'
 import { type EventFilter, eventFilter } from '../filter.ts'
@@ -139,14 +139,11 @@ async function* found(
     const chunk = places.slice(n, n + TOGETHER)
     const records = await Promise.all(chunk.map(({ position }) => log.at(position)))
     const steps: Step[] = []
-    const pause = timeSlicer()
-    for (const [each, { index, position }] of chunk.entries()) {
+    await forEachSliced(chunk.entries(), ([each, { index, position }]) => {
       const record = records[each]
       const step = record?.position === position ? examinedStep(passes, index, record) : undefined
       if (step && (step.event || !isExact)) steps.push(step)
-      const paused = pause()
-      if (paused) await paused
-    }
+    })
     const isWhole = steps.length === chunk.length
     if (!isWhole) search.onDamage(`events ${chunk[0]!.index} to ${chunk.at(-1)!.index}`)
     yield isWhole ? steps : undefined
@@ -228,13 +225,11 @@ export const scanEvents = async (
   let examined = 0
   for await (const part of partsOf(sources, sources.search.by(filter), range)) {
     if (!(part.bits && part.isExact && (await decided(part.segment, part.bits))))
-      for await (const steps of stepsOfPart(sources, passes, part, range))
+      for await (const steps of sliced(stepsOfPart(sources, passes, part, range), pause))
         for (const { event } of steps) {
           if (examined++ === most) return false
           if (event) take(event)
           if (isEnough()) return false
-          const paused = pause()
-          if (paused) await paused
         }
     if (isEnough()) return false
     const paused = pause()

@@ -1,4 +1,4 @@
-import { timeSlicer } from '../../base/event-loop.ts'
+import { sliced } from '../../base/event-loop.ts'
 import type { Views } from '../../projections/views.ts'
 import { type EventFilter, type FilterValues, LISTED, listedTest } from '../filter.ts'
 import {
@@ -224,12 +224,8 @@ export const eventSearch = (sources: Sources) => {
         find: async (segments: readonly number[]): Promise<readonly (Bitmap | undefined)[]> => {
           const texts = await read([...new Set(segments.flatMap(keysOf))])
           const found: (Bitmap | undefined)[] = []
-          const pause = timeSlicer()
-          for (const segment of segments) {
-            found.push(await bitsIn(segment, texts))
-            const paused = pause()
-            if (paused) await paused
-          }
+          for await (const part of sliced([segments]))
+            for (const segment of part) found.push(await bitsIn(segment, texts))
           return found
         },
       }

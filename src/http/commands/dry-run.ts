@@ -1,6 +1,6 @@
 import { rowNow } from '../../as-of/as-of.ts'
 import { invalid, refuse } from '../../base/errors.ts'
-import { timeSlicer } from '../../base/event-loop.ts'
+import { forEachSliced } from '../../base/event-loop.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { Stored } from '../../events/log.ts'
 import { type Projection, project, readable } from '../../projections/projection.ts'
@@ -39,12 +39,10 @@ export const rehearsedRows = async <D extends object, E extends AnyEvent>(
     decidedFrom(known, own, revision) ??
     decidedFrom(readable(await rowNow(log, projection, id)), own, revision) ??
     refuse('write_conflict')
-  const pause = timeSlicer()
   let row: Row<D> = present
-  for (const event of own) {
+  await forEachSliced(own, (event) => {
     row = project(projection, row, event)
-    await pause()
-  }
+  })
   return { present, next: readable(row)?.doc ?? refuse('write_conflict') }
 }
 

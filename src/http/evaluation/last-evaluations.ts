@@ -1,5 +1,5 @@
 import { isRefusal } from '../../base/errors.ts'
-import { timeSlicer } from '../../base/event-loop.ts'
+import { forEachSliced } from '../../base/event-loop.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { Live } from '../../projections/flag-memory/flag-store.ts'
 import type { FlagDoc } from '../../projections/flags.ts'
@@ -49,13 +49,8 @@ export const lastEvaluations = ({ flagStore, evaluations, now }: Recording) => {
     }
   }
 
-  const noteAll = async (rows: readonly Live<FlagDoc>[], time: number): Promise<void> => {
-    const pause = timeSlicer()
-    for (const row of rows) {
-      noteRow(row, time)
-      await pause()
-    }
-  }
+  const noteAll = async (rows: readonly Live<FlagDoc>[], time: number): Promise<void> =>
+    forEachSliced(rows, (row) => noteRow(row, time))
 
   return {
     /**

@@ -1,5 +1,5 @@
 import { refuse } from '../../base/errors.ts'
-import { timeSlicer } from '../../base/event-loop.ts'
+import { forEachSliced } from '../../base/event-loop.ts'
 import type { SegmentMatch } from '../../contract/flags/segment-match.ts'
 import { compileConstraint, isNever } from '../../evaluation/constraint.ts'
 import type { ConstraintInput, SegmentInput } from '../../evaluation/flag.ts'
@@ -13,15 +13,13 @@ export const matchOf = async (
   { matchType, constraints }: Pick<SegmentInput, 'matchType'> & { readonly constraints: Iterable<ConstraintInput> },
 ): Promise<SegmentMatch> => {
   const subject = subjectOf(entityId, context)
-  const pause = timeSlicer()
   const results: { readonly matched: boolean; readonly never?: true }[] = []
-  for (const given of constraints) {
+  await forEachSliced(constraints, (given) => {
     const constraint = compileConstraint(given) ?? refuse('invalid_argument', 'unknown constraint type')
     const matched = holds(constraint, subject)
     if (subject.left < 0) refuse('invalid_argument', 'evaluation takes too much work')
     results.push({ matched, ...(isNever(constraint) && { never: true as const }) })
-    await pause()
-  }
+  })
   const any = matchType === 'any' && results.length > 0
   return {
     matched: any ? results.some((one) => one.matched) : results.every((one) => one.matched),

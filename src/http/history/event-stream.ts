@@ -1,5 +1,5 @@
 import { invalid } from '../../base/errors.ts'
-import { timeSlicer } from '../../base/event-loop.ts'
+import { sliced } from '../../base/event-loop.ts'
 import type { EventsFormat, HistoryEvents } from '../../contract/history/events.ts'
 import { csvRow } from '../../contract/readers/csv.ts'
 import { named } from '../../contract/readers/input.ts'
@@ -70,18 +70,12 @@ const chunksOf = (
   open: OpenEvent | undefined,
 ) => {
   let count = 0
-  const pause = timeSlicer()
-  const textOf = async (event: IndexedEvent): Promise<string | undefined> => {
-    const opened = await open!(event)
-    await pause()
-    return form.text(event, opened)
-  }
   const chunks = async function* (): AsyncGenerator<Buffer> {
     let text = form.head
-    for await (const batch of steps) {
+    for await (const batch of open ? sliced(steps) : steps) {
       for (const { event } of batch) {
         if (!event) continue
-        const more = open ? await textOf(event) : form.text(event)
+        const more = form.text(event, open && (await open(event)))
         if (more === undefined) continue
         text += more
         count++

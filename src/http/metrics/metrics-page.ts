@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { constants, createGzip } from 'node:zlib'
 import type { Clock } from '../../base/clock.ts'
-import { timeSlicer } from '../../base/event-loop.ts'
+import { forEachSliced, timeSlicer } from '../../base/event-loop.ts'
 import { chunksOf } from '../wire/pieces.ts'
 
 /** Time slice (ms) for writing a page before other work runs. */
@@ -13,12 +13,7 @@ const LIFE_MS = 1000
 export const bytesOf = async (texts: Iterable<Iterable<string>>): Promise<readonly Buffer[]> => {
   const pause = timeSlicer(SLICE_MS)
   const bytes: Buffer[] = []
-  for (const pieces of texts) {
-    for (const chunk of chunksOf(pieces)) {
-      bytes.push(chunk)
-      await pause()
-    }
-  }
+  for (const pieces of texts) await forEachSliced(chunksOf(pieces), (chunk) => bytes.push(chunk), pause)
   return bytes
 }
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../base/clock.ts'
-import { timeSlicer } from '../../base/event-loop.ts'
+import { forEachSliced } from '../../base/event-loop.ts'
 import { attempt } from '../wire/fault.ts'
 
 /** Time in ms in which changes become one frame. */
@@ -43,14 +43,8 @@ type Topic = {
 }
 
 /** Ends streams in slices of the event loop. */
-export const endEach = async (streams: Iterable<OpenStream>): Promise<void> => {
-  const pause = timeSlicer()
-  for (const { response } of streams) {
-    attempt(response, () => response.end())
-    const paused = pause()
-    if (paused) await paused
-  }
-}
+export const endEach = (streams: Iterable<OpenStream>): Promise<void> | undefined =>
+  forEachSliced(streams, ({ response }) => attempt(response, () => response.end()))
 
 type TopicParts = {
   readonly clock: Clock
@@ -89,13 +83,10 @@ const senderOf = ({ clock, onError, onSent, onSlow }: TopicParts): ((topic: Topi
     topic.sentAt = clock.monotonic()
     const frame = await topic.content.frame()
     topic.gap = frame && frame.chunks.reduce((sum, { length }) => sum + length, 0) > LARGE ? LARGE_GAP_MS : 0
-    const pause = timeSlicer()
-    for (const stream of streams) {
+    await forEachSliced(streams, (stream) => {
       const { response } = stream
       attempt(response, () => (frame ? write(topic, stream, frame) : response.end()))
-      const paused = pause()
-      if (paused) await paused
-    }
+    })
   }
 
   /** Sends what the streams lack: after a change to all streams of the topic, otherwise to the new ones. */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { timeSlicer } from '../../base/event-loop.ts'
+import { forEachSliced } from '../../base/event-loop.ts'
 
 type Chunks = readonly Buffer[]
 type Kept = { readonly name: string; readonly chunks: Promise<Chunks | undefined> }
@@ -9,15 +9,14 @@ export const keptChunks = (most: number) => {
   const kept = new LRUCache<string, Kept>({ maxSize: most })
 
   const gathered = async (chunks: Iterable<Buffer>, onBytes: (bytes: number) => void): Promise<Chunks | undefined> => {
-    const pause = timeSlicer()
     const held: Buffer[] = []
     let bytes = 0
-    for (const chunk of chunks) {
+    await forEachSliced(chunks, (chunk) => {
       bytes += chunk.length
-      if (bytes > most) return undefined
       held.push(chunk)
-      await pause()
-    }
+      return bytes <= most
+    })
+    if (bytes > most) return undefined
     onBytes(bytes)
     return held
   }

@@ -1,4 +1,4 @@
-import { timeSlicer } from '../../base/event-loop.ts'
+import { sliced } from '../../base/event-loop.ts'
 import { HASH_BYTES, type Hash, isSameHash } from '../hashes.ts'
 
 /** Kind of a difference between the retained leaves of a log and its present leaves. */
@@ -19,17 +19,20 @@ export const tamperingKind = (isPresentRetained: boolean, isRetainedPresent: boo
 /** Bytes that are searched or compared without yielding to the event loop. A multiple of the length of a hash. */
 const STEP = 4096 * HASH_BYTES
 
+function* stepsTo(length: number): Generator<number> {
+  for (let start = 0; start < length; start += STEP) yield start
+}
+
 const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** Returns the index of a hash in a list; undefined if the list does not have it. */
 const indexOf = async (list: Buffer, hash: Hash): Promise<number | undefined> => {
-  const pause = timeSlicer()
-  for (let start = 0; start < list.length; start += STEP) {
-    const step = list.subarray(start, start + STEP)
-    for (let at = step.indexOf(hash); at >= 0; at = step.indexOf(hash, at + 1))
-      if (at % HASH_BYTES === 0) return (start + at) / HASH_BYTES
-    await pause()
-  }
+  for await (const part of sliced([stepsTo(list.length)]))
+    for (const start of part) {
+      const step = list.subarray(start, start + STEP)
+      for (let at = step.indexOf(hash); at >= 0; at = step.indexOf(hash, at + 1))
+        if (at % HASH_BYTES === 0) return (start + at) / HASH_BYTES
+    }
   return undefined
 }
 
@@ -37,15 +40,14 @@ const hashAt = (list: Buffer, index: number): Buffer => list.subarray(index * HA
 
 /** Returns the first index below the length of both lists at which they differ; undefined if there is none. */
 const firstDifference = async (one: Buffer, other: Buffer): Promise<number | undefined> => {
-  const pause = timeSlicer()
   const length = Math.min(one.length, other.length)
-  for (let start = 0; start < length; start += STEP) {
-    const end = Math.min(length, start + STEP)
-    if (!one.subarray(start, end).equals(other.subarray(start, end)))
-      for (let index = start / HASH_BYTES; ; index++)
-        if (!isSameHash(hashAt(one, index), hashAt(other, index))) return index
-    await pause()
-  }
+  for await (const part of sliced([stepsTo(length)]))
+    for (const start of part) {
+      const end = Math.min(length, start + STEP)
+      if (!one.subarray(start, end).equals(other.subarray(start, end)))
+        for (let index = start / HASH_BYTES; ; index++)
+          if (!isSameHash(hashAt(one, index), hashAt(other, index))) return index
+    }
   return undefined
 }
 

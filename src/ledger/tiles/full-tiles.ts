@@ -1,5 +1,5 @@
 import type { LRUCache } from 'lru-cache'
-import { timeSlicer } from '../../base/event-loop.ts'
+import { forEachSliced, sliced } from '../../base/event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { entryOf, leafOf } from '../entry.ts'
 import type { Hash } from '../hashes.ts'
@@ -38,13 +38,8 @@ export const recordsFrom = async (
 
 /** Entries of records, made in slices. */
 export const entriesOf = async (records: readonly Stored[]): Promise<readonly string[]> => {
-  const pause = timeSlicer()
   const entries: string[] = []
-  for (const record of records) {
-    entries.push(entryOf(record))
-    const paused = pause()
-    if (paused) await paused
-  }
+  await forEachSliced(records, (record) => entries.push(entryOf(record)))
   return entries
 }
 
@@ -59,13 +54,9 @@ export const fullTiles = (options: FullTilesOptions, recent: LRUCache<string, Ui
         throw new Error(`the log does not contain the events ${first + records.length} to ${first + TILE_WIDTH - 1}`)
       return Buffer.concat((await entriesOf(records)).map(leafOf))
     }
-    const pause = timeSlicer()
     const roots: Hash[] = []
-    for (let below = n * TILE_WIDTH; below < (n + 1) * TILE_WIDTH; below++) {
-      roots.push(rootOfTile(await read(level - 1, below))!)
-      const paused = pause()
-      if (paused) await paused
-    }
+    for await (const part of sliced([Array.from({ length: TILE_WIDTH }, (_, each) => n * TILE_WIDTH + each)]))
+      for (const below of part) roots.push(rootOfTile(await read(level - 1, below))!)
     return Buffer.concat(roots)
   }
   const read = async (level: number, n: number): Promise<Uint8Array> => {

@@ -1,4 +1,4 @@
-import { backgroundSlicer } from '../../base/event-loop.ts'
+import { backgroundSlicer, sliced } from '../../base/event-loop.ts'
 import type { Stored } from '../../events/log.ts'
 import { entryOf, leafOf } from '../entry.ts'
 import { type FullTile, growingTree, type RightTiles } from '../growing-tree.ts'
@@ -54,21 +54,18 @@ const isOfLog = async (
   return last?.id === event && last.position === position && isSameHash(Buffer.concat(leaves), hashes)
 }
 
-/** Passes the leaves of records up to a position on, in slices. `stop` ends it after a page. */
+/** Passes the leaves of records up to a position on, in slices. `stop` ends it after a slice. */
 export const eachLeaf = async (
   pages: AsyncIterable<readonly Stored[]>,
   until: bigint,
   onLeaf: (leaf: Hash, record: Stored) => Promise<void> | undefined,
   stop?: AbortSignal,
 ): Promise<void> => {
-  const pause = backgroundSlicer()
-  for await (const page of pages) {
-    for (const record of page) {
+  for await (const part of sliced(pages, backgroundSlicer())) {
+    for (const record of part) {
       if (record.position > until) return
       const work = onLeaf(leafOf(entryOf(record)), record)
       if (work) await work
-      const paused = pause()
-      if (paused) await paused
     }
     if (stop?.aborted) return
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { refuse } from '../../base/errors.ts'
-import { timeSlicer } from '../../base/event-loop.ts'
+import { sliced } from '../../base/event-loop.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { goesOn } from '../../events/meta.ts'
@@ -73,13 +73,11 @@ export const foldRow = async <D extends object, E extends AnyEvent>(
     }
   }
   // A single event needs no time slices.
-  const pause = events.length > 1 ? timeSlicer() : undefined
-  for (const event of events) {
-    await missing(event)
-    if (event.revision === next()) row = project(projection, row, event)
-    const paused = pause?.()
-    if (paused) await paused
-  }
+  for await (const part of events.length > 1 ? sliced([events]) : [events])
+    for (const event of part) {
+      await missing(event)
+      if (event.revision === next()) row = project(projection, row, event)
+    }
   return row!
 }
 

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { timeSlicer } from '../../base/event-loop.ts'
+import { forEachSliced, sliced } from '../../base/event-loop.ts'
 import { METHODS } from '../../events/token.ts'
 import { projections } from '../all.ts'
 import type { TokenSnapshot } from '../token-memory/snapshot.ts'
@@ -97,22 +97,27 @@ const lengthOf = (section: Uint8Array): Uint8Array => {
   return length
 }
 
+function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE)
+}
+
+function* pagesOf(snapshot: MemorySnapshot): Generator<Iterable<Uint8Array>> {
+  for (const section of sectionsOf(snapshot)) {
+    yield [lengthOf(section)]
+    yield piecesOf(section)
+  }
+}
+
 /**
  * The snapshot in pieces, followed by a MAC over all of them. Only a holder of the key can create or change a snapshot.
  */
 export async function* written(snapshot: MemorySnapshot, key: Uint8Array): AsyncGenerator<Uint8Array> {
   const mac = createHmac('sha256', key)
-  const pause = timeSlicer()
-  for (const section of sectionsOf(snapshot)) {
-    mac.update(lengthOf(section))
-    yield lengthOf(section)
-    for (let at = 0; at < section.length; at += PIECE) {
-      const piece = section.subarray(at, at + PIECE)
+  for await (const part of sliced(pagesOf(snapshot)))
+    for (const piece of part) {
       mac.update(piece)
       yield piece
-      await pause()
     }
-  }
   yield mac.digest()
 }
 
@@ -122,12 +127,8 @@ type Unfit = { readonly unfit: string }
 const authentic = async (bytes: Uint8Array, key: Uint8Array): Promise<boolean> => {
   if (bytes.length < MAC_BYTES) return false
   const mac = createHmac('sha256', key)
-  const pause = timeSlicer()
   const end = bytes.length - MAC_BYTES
-  for (let at = 0; at < end; at += PIECE) {
-    mac.update(bytes.subarray(at, Math.min(end, at + PIECE)))
-    await pause()
-  }
+  await forEachSliced(piecesOf(bytes.subarray(0, end)), (piece) => mac.update(piece))
   return timingSafeEqual(mac.digest(), bytes.subarray(end))
 }
 
@@ -144,13 +145,12 @@ export const readSnapshot = async (bytes: Uint8Array, key: Uint8Array): Promise<
   if (shape !== SHAPE) return { unfit: 'the snapshot was written by another version' }
   const reaches: string[] = []
   const rows: MemorySnapshot['rows'][number][] = []
-  const pause = timeSlicer()
-  for (const section of rest.slice(columns)) {
-    const lines = String(section).split('\n')
-    if (reaches.length < header.reaches) for (const line of lines) reaches.push(JSON.parse(line) as string)
-    else for (const line of lines) rows.push(rowOf(JSON.parse(line) as FlatRow))
-    await pause()
-  }
+  for await (const part of sliced([rest.slice(columns)]))
+    for (const section of part) {
+      const lines = String(section).split('\n')
+      if (reaches.length < header.reaches) for (const line of lines) reaches.push(JSON.parse(line) as string)
+      else for (const line of lines) rows.push(rowOf(JSON.parse(line) as FlatRow))
+    }
   return {
     position: BigInt(position),
     events,

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { timeSlicer } from '../../base/event-loop.ts'
+import { sliced } from '../../base/event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { unreadableOf } from '../../events/unreadable.ts'
 import { type AnyProjection, project } from '../projection.ts'
@@ -88,11 +88,10 @@ export const foldFrom = async (
 ): Promise<Row | undefined | 'stale'> => {
   let row = state && rowOf(model, state)
   let [next, most, isFirst] = [row?.revision ?? 0n, STATE_EVERY + 1, true]
-  const pause = timeSlicer()
   for (let more = true; more; most = MOST_FOLDED) {
     let count = 0
-    for await (const page of log.read(stream, next, most, upTo)) {
-      for (const event of page) {
+    for await (const part of sliced(log.read(stream, next, most, upTo)))
+      for (const event of part) {
         if (state && isFirst) {
           if (!isOf(state, event)) return 'stale'
         } else if (!within(event)) return row
@@ -100,12 +99,9 @@ export const foldFrom = async (
         // If `ends` is absent, an unreadable document stays unreadable.
         if (row?.unreadable && !model.ends) return row
         isFirst = false
-        const paused = pause()
-        if (paused) await paused
+        count++
+        next = event.revision + 1n
       }
-      count += page.length
-      next = page.at(-1)!.revision + 1n
-    }
     more = count >= most
   }
   return state && isFirst ? 'stale' : row
@@ -152,18 +148,17 @@ export const streamStates = (key: Uint8Array): LogProjection => {
     rowsOf: async (sources, _, page) => {
       const last = new Map<string, State>()
       const rows: Row[] = []
-      const pause = timeSlicer()
-      for (const event of page) {
-        const { stream, revision, position } = event
-        const model = isDue(event, large.get(stream)) ? modelOf(stream) : undefined
-        const state = model && (await made(sources, event, model, last.get(stream)))
-        if (!state) continue
-        last.set(stream, state)
-        large.set(stream, isLarge(state))
-        if (isDue(event, isLarge(state)))
-          rows.push({ key: keyOf(stream, revision), revision: 0n, position, changes: 0n, doc: seal(state) })
-        await pause()
-      }
+      for await (const part of sliced([page]))
+        for (const event of part) {
+          const { stream, revision, position } = event
+          const model = isDue(event, large.get(stream)) ? modelOf(stream) : undefined
+          const state = model && (await made(sources, event, model, last.get(stream)))
+          if (!state) continue
+          last.set(stream, state)
+          large.set(stream, isLarge(state))
+          if (isDue(event, isLarge(state)))
+            rows.push({ key: keyOf(stream, revision), revision: 0n, position, changes: 0n, doc: seal(state) })
+        }
       return rows
     },
   }

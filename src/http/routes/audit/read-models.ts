@@ -1,5 +1,5 @@
 import { refuse } from '../../../base/errors.ts'
-import { timeSlicer } from '../../../base/event-loop.ts'
+import { sliced } from '../../../base/event-loop.ts'
 import { ReadModel, type ReadModelRow } from '../../../contract/history/read-models.ts'
 import { query } from '../../../contract/readers/input.ts'
 import { projections } from '../../../projections/all.ts'
@@ -22,13 +22,9 @@ async function* linesOf({ views }: HistoryService, model: AnyProjection, stopped
   const { name, version } = model
   const position = (await views.checkpoint(model))?.position ?? 0n
   yield Buffer.from(lineOf({ name, version, position: String(position) }))
-  const pause = timeSlicer()
-  for await (const page of views.scan(model)) {
+  for await (const part of sliced(views.scan(model))) {
     let lines = ''
-    for (const row of page) {
-      lines += lineOf({ key: row.key, position: String(row.position), sha256: rowHash(row) })
-      await pause()
-    }
+    for (const row of part) lines += lineOf({ key: row.key, position: String(row.position), sha256: rowHash(row) })
     stopped.throwIfAborted()
     if (lines !== '') yield Buffer.from(lines)
   }
