@@ -59,10 +59,8 @@ export const asOfReadings = (
 ) => {
   const [seconds, refused] = [metrics.pastReads(), metrics.pastReadsRefused()]
   const gate = fairGate({ total: bounds.running })
-  const gauge = (name: string, help: string, value: () => number) =>
-    metrics.gauge(name, help, [], () => [{ labels: [], value: value() }])
-  gauge('past_reads_running', 'Running as-of queries.', () => gate.held())
-  gauge('past_reads_waiting', 'Waiting as-of queries.', () => gate.waiting())
+  metrics.gauge('past_reads_running', 'Running as-of queries.', [], () => gate.held())
+  metrics.gauge('past_reads_waiting', 'Waiting as-of queries.', [], () => gate.waiting())
 
   const admit = ({ holder, isReview, preferred }: Reader): void => {
     const entered = (of?: string) => gate.held(of) + gate.waiting(of)

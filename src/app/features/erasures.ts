@@ -24,9 +24,7 @@ export const erasuresOf = (core: Core, history: History) => {
   const { erasures, metrics, now, time, logger } = core
   const { keys } = core.stores
   let erased = 0
-  metrics.count('subjects_erased_total', 'Erasures of the personal data of a subject.', [], () => [
-    { labels: [], value: erased },
-  ])
+  metrics.count('subjects_erased_total', 'Erasures of the personal data of a subject.', [], () => erased)
   const eraser = subjectEraser({
     ...core,
     keys,

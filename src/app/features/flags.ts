@@ -24,7 +24,7 @@ const flagStreamsOf = ({ config, clock, metrics, flagStore, fresh, onError }: Co
     labels,
     each(({ open }) => open),
   )
-  metrics.gauge('streams_limit', 'Maximum number of open streams about flags.', [], () => [{ labels: [], value: most }])
+  metrics.gauge('streams_limit', 'Maximum number of open streams about flags.', [], () => most)
   metrics.count(
     'streams_sent_total',
     'Events and snapshots sent to streams.',

@@ -27,9 +27,9 @@ export const historyOf = (core: Core) => {
   const tellDamage = oncePerMinute(({ what }, message) => onError(message)(new Error(String(what))), clock.now)
   const past = asOfReaderOf(core)
   const historyStreams = streamSlots(config.history.streams)
-  metrics.gauge('history_streams', 'Exports and live streams of the history that are running.', [], () => [
-    { labels: [], value: historyStreams.running() },
-  ])
+  metrics.gauge('history_streams', 'Exports and live streams of the history that are running.', [], () =>
+    historyStreams.running(),
+  )
   const historyReads = historyReadRecorder(core.execute, clock, {
     onRead: (route, format) => metrics.historyReads(route, format).value++,
     onError: onError('the event that records the readers of the history cannot be written'),

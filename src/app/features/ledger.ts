@@ -45,8 +45,7 @@ const STATES = ['ok', 'building', 'suspended', 'diverged'] as const
 
 /** Metrics of the ledger. */
 const addLedgerGauges = ({ metrics, clock }: Core, ledger: Ledger): void => {
-  const gauge = (name: string, help: string, value: () => number) =>
-    metrics.gauge(name, help, [], () => [{ labels: [], value: value() }])
+  const gauge = (name: string, help: string, value: () => number) => metrics.gauge(name, help, [], value)
   gauge('ledger_size', 'Events in the tree of the ledger.', ledger.size)
   gauge('ledger_sealed_size', 'Events that the newest checkpoint covers.', () => ledger.served()?.size ?? 0)
   gauge('ledger_checkpoint_age_seconds', 'Age of the newest checkpoint; 0 without one.', () => {

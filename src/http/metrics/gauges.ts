@@ -53,19 +53,22 @@ export const addGauges = (
     'tokens_held',
     'Live tokens in memory. All other tokens are read from the store when they are used.',
     [],
-    () => [{ labels: [], value: tokensHeld.size() }],
+    () => tokensHeld.size(),
   )
-  metrics.gauge('token_rights_bytes', 'Bytes of memory for the rights of the tokens in memory.', [], () => [
-    { labels: [], value: tokensHeld.reachBytes() },
-  ])
-  metrics.gauge('token_rights_limit_bytes', 'Limit of the bytes of memory for the rights of tokens.', [], () => [
-    { labels: [], value: tokensHeld.mostReachBytes },
-  ])
+  metrics.gauge('token_rights_bytes', 'Bytes of memory for the rights of the tokens in memory.', [], () =>
+    tokensHeld.reachBytes(),
+  )
+  metrics.gauge(
+    'token_rights_limit_bytes',
+    'Limit of the bytes of memory for the rights of tokens.',
+    [],
+    () => tokensHeld.mostReachBytes,
+  )
   metrics.gauge(
     'clock_ahead_seconds',
     'Seconds by which the time of the newest event is ahead of the clock of this instance; 0 if it is not ahead.',
     [],
-    () => [{ labels: [], value: aheadMs() / 1000 }],
+    () => aheadMs() / 1000,
   )
   metrics.gauge(
     'events_unreadable',

@@ -4,6 +4,8 @@ import { bytesOf } from './metrics-page.ts'
 export type Cell = { value: number }
 export type HistogramCell = { readonly observe: (value: number) => void }
 type Sample = { readonly labels: readonly string[]; readonly value: number }
+/** Values of a metric; a number for a metric without labels. */
+type Reading = readonly Sample[] | number
 
 const escaped = (text: string) => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
 const line = (name: string, names: readonly string[], values: readonly string[], value: number) => {
@@ -82,13 +84,11 @@ export const metricsPage = (prefix: string) => {
   }
   const readLater =
     (type: 'gauge' | 'counter') =>
-    (
-      name: string,
-      help: string,
-      labelNames: readonly string[],
-      read: () => readonly Sample[] | Promise<readonly Sample[]>,
-    ): void => {
-      written.push(async () => lines(type, name, help, labelNames, await read()))
+    (name: string, help: string, labelNames: readonly string[], read: () => Reading | Promise<Reading>): void => {
+      written.push(async () => {
+        const value = await read()
+        return lines(type, name, help, labelNames, typeof value === 'number' ? [{ labels: [], value }] : value)
+      })
     }
   return {
     /** A counter. `get` returns the cell of a label set; keep the cell in code with a high call rate. */

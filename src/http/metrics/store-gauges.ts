@@ -60,30 +60,28 @@ export const addStoreGauges = (
   count('log_restarts_total', 'New connections and subscriptions of the client of the log.', ['what'], () =>
     Object.entries(restarts).map(([what, value]) => ({ labels: [what], value })),
   )
-  gauge('view_lease_held', '1 if this instance has the lease to write the read models, else 0.', [], () => [
-    { labels: [], value: read.writes() ? 1 : 0 },
-  ])
-  gauge('queue_shared', '1 if jobs and rate limits are shared with the other instances, else 0.', [], () => [
-    { labels: [], value: read.sharing() ? 1 : 0 },
-  ])
+  gauge('view_lease_held', '1 if this instance has the lease to write the read models, else 0.', [], () =>
+    read.writes() ? 1 : 0,
+  )
+  gauge('queue_shared', '1 if jobs and rate limits are shared with the other instances, else 0.', [], () =>
+    read.sharing() ? 1 : 0,
+  )
   const lag = (name: string, help: string, read: () => Promise<number>) =>
-    gauge(name, help, [], () =>
-      read().then(
-        (value) => [{ labels: [], value }],
-        () => [],
-      ),
-    )
+    gauge(name, help, [], () => read().catch(() => []))
   lag('view_lag_events', 'Events that memory contains and the read models lack.', viewLag)
   lag('history_index_lag_events', 'Events in full segments that the index of events lacks.', indexLag)
-  gauge('view_documents_refused', 'Documents too large for the read models; their rows are old.', [], () => [
-    { labels: [], value: read.refusedRows() },
-  ])
+  gauge('view_documents_refused', 'Documents too large for the read models; their rows are old.', [], () =>
+    read.refusedRows(),
+  )
   gauge('embedded_wal_bytes', 'Size in bytes of the write-ahead log of a database file.', ['file'], async () =>
     ((await read.writeAheadLogs?.()) ?? []).map(({ database, bytes }) => ({ labels: [database], value: bytes })),
   )
-  gauge('freshness_age_seconds', 'Seconds since this instance proved that it has all events of the log.', [], () => [
-    { labels: [], value: read.provenFor() / 1000 },
-  ])
+  gauge(
+    'freshness_age_seconds',
+    'Seconds since this instance proved that it has all events of the log.',
+    [],
+    () => read.provenFor() / 1000,
+  )
   gauge('job_interval_seconds', 'Seconds between two runs of a job.', ['name'], () =>
     [...intervals].map(([name, every]) => ({ labels: [name], value: every / 1000 })),
   )

@@ -27,7 +27,7 @@ const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 
 /** Returns the index of a hash in a list; undefined if the list does not have it. */
 const indexOf = async (list: Buffer, hash: Hash): Promise<number | undefined> => {
-  for await (const part of sliced([stepsTo(list.length)]))
+  for await (const part of sliced<number>([stepsTo(list.length)]))
     for (const start of part) {
       const step = list.subarray(start, start + STEP)
       for (let at = step.indexOf(hash); at >= 0; at = step.indexOf(hash, at + 1))
@@ -41,7 +41,7 @@ const hashAt = (list: Buffer, index: number): Buffer => list.subarray(index * HA
 /** Returns the first index below the length of both lists at which they differ; undefined if there is none. */
 const firstDifference = async (one: Buffer, other: Buffer): Promise<number | undefined> => {
   const length = Math.min(one.length, other.length)
-  for await (const part of sliced([stepsTo(length)]))
+  for await (const part of sliced<number>([stepsTo(length)]))
     for (const start of part) {
       const end = Math.min(length, start + STEP)
       if (!one.subarray(start, end).equals(other.subarray(start, end)))
