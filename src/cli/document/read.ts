@@ -1,196 +1,186 @@
 import { didYouMean } from '../../config/did-you-mean.ts'
-import type { constraintBody } from '../../contract/flags/constraint.ts'
-import { membersOf as namesOf } from './members.ts'
-import type {
-  Document,
-  DocumentPart,
-  FlagPart,
-  GivenTo,
-  NamespacePart,
-  RolloutPart,
-  RulePart,
-  SegmentPart,
-  Share,
-  VariantPart,
-} from './parts.ts'
-import { type Members, type Problems, partsOf, type Reader, readerOf } from './reader.ts'
-import { placeOf, type Source, sourcesIn, wrong } from './source.ts'
-import { isMapping, present, written } from './value.ts'
+import type { rolloutParts } from '../../contract/flags/rollout.ts'
+import {
+  amount,
+  attempt,
+  isMapping,
+  items,
+  json,
+  members,
+  plain,
+  present,
+  report,
+  text,
+  truth,
+  valueOrList,
+} from './reader.ts'
+import { type Problems, placeOf, type Source, sourcesIn } from './source.ts'
+
+/**
+ * Members of each resource of a document (api.md §13). The compiler reports a member that `tree.ts` does not write, and
+ * a field of a request that the parts below do not have.
+ */
+export const memberNames = {
+  document: ['version', 'namespace', 'flags', 'segments'],
+  namespace: ['key', 'name', 'description'],
+  /** The default variant is marked in the list of variants. */
+  flag: ['key', 'name', 'type', 'description', 'enabled', 'metadata', 'variants', 'rules', 'rollouts'],
+  variant: ['default', 'key', 'name', 'description', 'attachment'],
+  rule: ['segment', 'rank', 'distributions'],
+  distribution: ['variant', 'rollout'],
+  /** The rank is the order of the list; the parts determine the type. */
+  rollout: ['description', 'segment', 'threshold'],
+  rolloutSegment: ['key', 'keys', 'operator', 'value'],
+  rolloutThreshold: ['percentage', 'value'],
+  segment: ['key', 'name', 'description', 'match_type', 'constraints'],
+  constraint: ['type', 'property', 'operator', 'value', 'description'],
+} as const
+
+/** Names of the members of a resource. */
+export type MemberOf<R extends keyof typeof memberNames> = (typeof memberNames)[R][number]
+
+type Possible = Source | undefined
+type Members<K extends string> = { readonly [name in K]?: Source }
 
 /** Versions that are read: 1.0 to 1.6, of which 1.5 and 1.6 mean the same as 1.4. */
 const VERSION = /^v?1(?:\.[0-6])?$/
 
 /** Location of a part and of its members; that of an absent member is the part with the name of the member. */
-const located = (source: Source, members: Members) => ({
-  path: placeOf(source),
-  at: (member: string): string => {
+const located = (source: Source, members: Members<string> | undefined) => {
+  const path = placeOf(source)
+  const at = (member: string): string => {
+    if (!members || member === '') return path
     const [name = '', ...rest] = member.split(/(?=[.[])/)
     const given = members[name]
-    const place = given ? placeOf(given) : member === '' ? placeOf(source) : `${placeOf(source)}.${name}`
-    return place + rest.join('')
-  },
-})
-
-const namespacePart = (source: Source | undefined, whole: Source, on: Reader): NamespacePart => {
-  const given = present(source)
-  const members = given && isMapping(given) ? on.members(given, namesOf('namespace')) : undefined
-  if (!members) {
-    const key = on.text(given) || 'default'
-    const place = located(given ?? whole, {})
-    return { ...place, at: () => place.path, body: { key } }
+    return (given ? placeOf(given) : `${path}.${name}`) + rest.join('')
   }
-  const key = on.text(members['key']) || 'default'
-  const [name, description] = [on.text(members['name']), on.text(members['description'])]
+  return { path, at }
+}
+
+/** Parts of a list with their locations, without those that cannot be read. */
+const partsOf = <K extends string, T extends object>(
+  list: Possible,
+  names: readonly K[],
+  part: (members: Members<K>) => T,
+) =>
+  (items(list) ?? []).flatMap((item) => {
+    const found = members(item, names)
+    return found ? [{ ...located(item, found), ...part(found) }] : []
+  })
+
+/** The namespace of a document, given as text or with name and description. What is not stated stays unchanged. */
+const namespaceOf = (given: Possible, whole: Source) => {
+  const found = given && isMapping(given) ? members(given, memberNames.namespace) : undefined
+  const key = text(found ? found.key : given) || 'default'
+  const [name, description] = [text(found?.name), text(found?.description)]
   const body = { key, ...(name && { name }), ...(description !== undefined && { description }) }
-  return { ...located(given!, members), body }
+  return { ...located(given ?? whole, found), body }
 }
 
 /** Segments given by one key as text, by `key`, or by `keys` with `operator`. */
-const bySegments = (source: Source, on: Reader) => {
-  if (!isMapping(source)) return { segments: [on.text(source) ?? ''], segmentOperator: undefined, value: undefined }
-  const { key, keys, operator, value } = on.members(source, namesOf('rolloutSegment')) ?? {}
-  const several = on.items(keys).map((key) => on.text(key) ?? '')
-  const one = on.text(key)
-  if (one !== undefined && several.length > 0)
-    on.attempt(() => wrong(source, 'must have either key or keys.'), undefined)
+const bySegments = (source: Possible) => {
+  const found: Members<MemberOf<'rolloutSegment'>> | undefined =
+    source && isMapping(source) ? members(source, memberNames.rolloutSegment) : source && { key: source }
+  const several = (items(found?.keys) ?? []).map((key) => text(key) ?? '')
+  const one = text(found?.key)
+  if (source && one !== undefined && several.length > 0) report(source, 'must have either key or keys.')
   return {
-    segments: one === undefined ? several : [one],
-    segmentOperator: on.text(operator),
-    value: present(value) && on.truth(value),
-  }
+    segmentKeys: one === undefined ? several : [one],
+    segmentOperator: text(found?.operator),
+    value: truth(found?.value),
+  } satisfies Record<Exclude<keyof typeof rolloutParts.segment, 'segmentKey'>, unknown>
 }
 
-const sharePart = (source: Source, on: Reader): Share | undefined => {
-  const members = on.members(source, namesOf('distribution'))
-  if (!members) return undefined
-  const { variant, rollout } = members
-  return { ...located(source, members), variant: on.text(variant) ?? '', rollout: on.amount(rollout) }
-}
+const rulesOf = (list: Possible) =>
+  partsOf(list, memberNames.rule, ({ segment, rank, distributions }) => {
+    const given = present(segment)
+    const { value, ...body } = bySegments(given)
+    if (given && value !== undefined) given.within.problems.unknown(`${placeOf(given)}.value`)
+    const shares = partsOf(distributions, memberNames.distribution, ({ variant, rollout }) => ({
+      variant: text(variant) ?? '',
+      rollout: amount(rollout),
+    }))
+    return { segments: body.segmentKeys, rank: amount(rank), shares, body }
+  })
 
-const rulePart = (source: Source, on: Reader): RulePart | undefined => {
-  const members = on.members(source, namesOf('rule'))
-  if (!members) return undefined
-  const { segment, rank, distributions } = members
-  const given = present(segment)
-  const { segments, segmentOperator, value } = given ? bySegments(given, on) : { segments: [] }
-  if (value !== undefined) on.unknown({ ...given!, path: `${given!.path}.value` })
-  const shares = partsOf(on, distributions, sharePart)
-  const body = { segmentKeys: segments, segmentOperator }
-  return { ...located(source, members), segments, rank: on.amount(rank), shares, body }
-}
+const rolloutsOf = (list: Possible) =>
+  partsOf(list, memberNames.rollout, ({ description, segment, threshold }) => {
+    const [by, share] = [present(segment), present(threshold)]
+    const named = by && bySegments(by)
+    const { percentage, value } = (share && members(share, memberNames.rolloutThreshold)) ?? {}
+    const part = { percentage: amount(percentage), value: truth(value) ?? false } satisfies Record<
+      keyof typeof rolloutParts.threshold,
+      unknown
+    >
+    const body = { description: text(description), segment: named, threshold: share && part }
+    return { segments: named?.segmentKeys ?? [], body }
+  })
 
-const rolloutPart = (source: Source, on: Reader): RolloutPart | undefined => {
-  const members = on.members(source, namesOf('rollout'))
-  if (!members) return undefined
-  const { description, segment, threshold } = members
-  const [by, share] = [present(segment), present(threshold)]
-  const named = by && bySegments(by, on)
-  const { percentage, value } = (share && on.members(share, namesOf('rolloutThreshold'))) ?? {}
-  const body = {
-    description: on.text(description),
-    segment: named && {
-      segmentKeys: named.segments,
-      segmentOperator: named.segmentOperator,
-      value: named.value,
-    },
-    threshold: share && { percentage: on.amount(percentage), value: on.truth(value) },
-  }
-  return { ...located(source, members), segments: named?.segments ?? [], body }
-}
+const variantsOf = (list: Possible) =>
+  partsOf(list, memberNames.variant, ({ key, name, description, attachment, default: byDefault }) => ({
+    body: { key: text(key), name: text(name), description: text(description), attachment: json(attachment) },
+    byDefault: truth(byDefault) === true,
+  }))
 
-const variantPart = (source: Source, on: Reader): VariantPart | undefined => {
-  const members = on.members(source, ['default', ...namesOf('variant')])
-  if (!members) return undefined
-  const { key, name, description, attachment, ...rest } = members
-  const given = written(attachment)
-  const body = {
-    key: on.text(key),
-    name: on.text(name),
-    description: on.text(description),
-    attachment: given && on.json(given),
-  }
-  return { ...located(source, members), body, byDefault: on.truth(rest.default) }
-}
-
-const flagPart = (source: Source, on: Reader): FlagPart | undefined => {
-  const members = on.members(source, [...namesOf('flag'), 'rules', 'rollouts'])
-  if (!members) return undefined
-  const { key, name, type, description, enabled, metadata, variants, rules, rollouts } = members
-  return {
-    ...located(source, members),
+const flagsOf = (list: Possible) =>
+  partsOf(list, memberNames.flag, (flag) => ({
     body: {
-      key: on.text(key),
-      name: on.text(name),
-      type: on.text(type),
-      description: on.text(description),
-      enabled: on.truth(enabled),
-      metadata: on.plain(metadata),
+      key: text(flag.key),
+      name: text(flag.name),
+      type: text(flag.type),
+      description: text(flag.description),
+      enabled: truth(flag.enabled) ?? false,
+      metadata: plain(flag.metadata),
     },
-    variants: partsOf(on, variants, variantPart),
-    rules: partsOf(on, rules, rulePart),
-    rollouts: partsOf(on, rollouts, rolloutPart),
-  }
-}
+    variants: variantsOf(flag.variants),
+    rules: rulesOf(flag.rules),
+    rollouts: rolloutsOf(flag.rollouts),
+  }))
 
-type ConstraintPart = DocumentPart<GivenTo<typeof constraintBody>>
+const constraintsOf = (list: Possible) =>
+  partsOf(list, memberNames.constraint, ({ type, property, operator, value, description }) => {
+    const kind = text(type)
+    const body = {
+      type: kind,
+      property: text(property),
+      operator: text(operator),
+      value: valueOrList(value, kind === 'NUMBER_COMPARISON_TYPE'),
+      description: text(description),
+    }
+    return { body }
+  })
 
-const constraintPart = (source: Source, on: Reader): ConstraintPart | undefined => {
-  const members = on.members(source, namesOf('constraint'))
-  if (!members) return undefined
-  const { type, property, operator, value, description } = members
-  const kind = on.text(type)
-  const body = {
-    type: kind,
-    property: on.text(property),
-    operator: on.text(operator),
-    value: on.valueOrList(value, kind === 'NUMBER_COMPARISON_TYPE'),
-    description: on.text(description),
-  }
-  return { ...located(source, members), body }
-}
-
-const segmentPart = (source: Source, on: Reader): SegmentPart | undefined => {
-  const members = on.members(source, namesOf('segment'))
-  if (!members) return undefined
-  const { key, name, description, match_type, constraints } = members
-  const body = {
-    key: on.text(key),
-    name: on.text(name),
-    description: on.text(description),
-    matchType: on.text(match_type),
-  }
-  return { ...located(source, members), body, constraints: partsOf(on, constraints, constraintPart) }
-}
-
-const TOP = ['version', 'namespace', 'flags', 'segments'] as const
+const segmentsOf = (list: Possible) =>
+  partsOf(list, memberNames.segment, ({ key, name, description, match_type, constraints }) => ({
+    body: { key: text(key), name: text(name), description: text(description), matchType: text(match_type) },
+    constraints: constraintsOf(constraints),
+  }))
 
 /**
  * Refuses a member at the top of a document, because its content would be lost. Names of parts that only anchors use
  * begin with `x-` or `.`.
  */
-const unread = (member: Source, name: string): void => {
-  if (/^(?:x-|\.)/.test(name)) return
-  wrong(member, `is not read. A document has ${TOP.join(', ')}${didYouMean(name, TOP)}.`)
+const unread = (member: Source, name: string, names: readonly string[]): void => {
+  if (!/^(?:x-|\.)/.test(name))
+    report(member, `is not read. A document has ${names.join(', ')}${didYouMean(name, names)}.`)
+}
+
+const documentOf = (source: Source) => {
+  const found = members(source, memberNames.document, unread)
+  if (!found) return []
+  const { version, namespace, flags, segments } = found
+  const given = text(version) ?? '1.4'
+  if (!VERSION.test(given)) report(version!, `unsupported version: ${given}; allowed: 1.0 to 1.6`)
+  return [{ namespace: namespaceOf(present(namespace), source), flags: flagsOf(flags), segments: segmentsOf(segments) }]
 }
 
 /** Reads the documents of a file in any format of api.md §13. Reports all parts that cannot be read, with their place. */
-export const documentsIn = (file: string, content: string, problems: Problems): readonly Document[] => {
-  const on = readerOf(problems)
-  return on
-    .attempt(() => sourcesIn(file, content), [])
-    .flatMap((source): readonly Document[] => {
-      const members = on.members(source, TOP, unread)
-      if (!members) return []
-      const { version, namespace, flags, segments } = members
-      const given = on.text(version) ?? '1.4'
-      if (!VERSION.test(given))
-        on.attempt(() => wrong(version!, `unsupported version: ${given}; allowed: 1.0 to 1.6`), undefined)
-      return [
-        {
-          namespace: namespacePart(namespace, source, on),
-          flags: partsOf(on, flags, flagPart),
-          segments: partsOf(on, segments, segmentPart),
-        },
-      ]
-    })
-}
+export const documentsIn = (file: string, content: string, problems: Problems) =>
+  attempt(problems, () => sourcesIn(file, content, problems))?.flatMap(documentOf) ?? []
+
+/** A document as read: the bodies of the requests that create its content, unvalidated, and the location of each part. */
+export type Document = ReturnType<typeof documentsIn>[number]
+export type NamespacePart = Document['namespace']
+export type FlagPart = Document['flags'][number]
+export type RulePart = FlagPart['rules'][number]
+export type SegmentPart = Document['segments'][number]

@@ -1,6 +1,6 @@
 import { fail } from '../../base/failure.ts'
 import { partialShare } from '../../contract/answers.ts'
-import type { FlagPart, RulePart, SegmentPart } from '../document/parts.ts'
+import type { FlagPart, RulePart, SegmentPart } from '../document/read.ts'
 import { type Problem, problemsOf } from './rules.ts'
 
 /** Rank of a rule: the given one, else its position from 1. */

@@ -9,7 +9,7 @@ import { segmentsGiven } from '../../contract/flags/rule-fields.ts'
 import type { Segment } from '../../contract/flags/segment.ts'
 import { variantBody } from '../../contract/flags/variant.ts'
 import type { WholeFlag } from '../client/contents.ts'
-import type { FlagPart, SegmentPart } from '../document/parts.ts'
+import type { FlagPart, SegmentPart } from '../document/read.ts'
 import { rankOf } from './check.ts'
 
 /** One member of a request for several changes (api.md §7.9). */

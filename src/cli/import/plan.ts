@@ -5,7 +5,7 @@ import type { Namespace } from '../../contract/namespace.ts'
 import { type Client, segment } from '../client/client.ts'
 import { each, type WholeFlag, wholeFlag } from '../client/contents.ts'
 import { all } from '../client/lists.ts'
-import type { Document, FlagPart, NamespacePart, SegmentPart } from '../document/parts.ts'
+import type { Document, FlagPart, NamespacePart, SegmentPart } from '../document/read.ts'
 import { flagProblems, notUnique, segmentProblems, twice } from './check.ts'
 import { type Problem, problemsOf } from './rules.ts'
 
@@ -69,7 +69,8 @@ const existing = async (client: Client, key: string, whole: boolean): Promise<Ex
   }
 }
 
-const namespaceProblems = ({ at, body }: NamespacePart) => problemsOf('namespace', at, { name: body.key, ...body })
+const namespaceProblems = ({ at, body }: NamespacePart) =>
+  problemsOf('namespace', at, { name: body.key, description: '', ...body })
 
 /** Problems of the documents that show without the service. */
 export const problemsWithin = (documents: readonly Document[]): readonly Problem[] =>

@@ -4,7 +4,7 @@ import { comparisonTypes, flagTypes, matchTypes, segmentOperators } from '../../
 import { constraintBody } from '../../contract/flags/constraint.ts'
 import { share } from '../../contract/flags/distribution.ts'
 import { newFlag } from '../../contract/flags/flag.ts'
-import { newRollout, rolloutPart } from '../../contract/flags/rollout.ts'
+import { newRollout, rolloutFields, rolloutPart } from '../../contract/flags/rollout.ts'
 import { newRule } from '../../contract/flags/rule.ts'
 import { segmentsGiven } from '../../contract/flags/rule-fields.ts'
 import { newSegment } from '../../contract/flags/segment.ts'
@@ -62,11 +62,13 @@ const CHECKS = {
     },
   },
   rollout: {
-    fields: newRollout.fields,
+    fields: rolloutFields,
     whole: (body) => rolloutPart(newRollout.read(body), () => invalid('', 'must have segment or threshold')),
   },
 } as const satisfies Readonly<Record<string, Check>>
 type Kind = keyof typeof CHECKS
+/** All fields of a request; a document refers to segments only by `segmentKeys`. */
+type Checked<K extends Kind> = Readonly<Record<Exclude<keyof (typeof CHECKS)[K]['fields'], 'segmentKey'>, unknown>>
 
 /** Words that a member of a document allows. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
@@ -103,8 +105,12 @@ const problemOf = (kind: Kind, at: (member: string) => string, error: unknown): 
  * Problems that the service would report for the body of a request (api.md §7.3), one for each invalid field, with the
  * names and the places of the document. The checks use the field readers of the service.
  */
-export const problemsOf = (kind: Kind, at: (member: string) => string, body: object): readonly Problem[] => {
-  const given = { ...body } as Body
+export const problemsOf = <K extends Kind>(
+  kind: K,
+  at: (member: string) => string,
+  body: Checked<K>,
+): readonly Problem[] => {
+  const given: Body = { ...body }
   const attempt = (check: () => unknown): readonly Problem[] => {
     try {
       check()

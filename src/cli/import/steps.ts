@@ -1,8 +1,6 @@
 import type { Right } from '../../access/rights.ts'
-import type { namespaceUpdate } from '../../contract/namespace.ts'
 import { type Client, segment } from '../client/client.ts'
 import type { WholeFlag } from '../client/contents.ts'
-import type { GivenTo } from '../document/parts.ts'
 import { batchesOf, sendBatches } from './batches.ts'
 import { type Change, flagChanges, segmentChanges } from './differences.ts'
 import type { Plan } from './plan.ts'
@@ -97,13 +95,12 @@ const namespaceSteps = (write: Write, { namespace, key, present, isNamed }: Plan
     return [{ ...step, sign: '+', what: `namespace ${key}`, needs: ['namespace.create'], begin }]
   }
   const { name = present.name, description = present.description } = body
-  const update: GivenTo<typeof namespaceUpdate> = { name, description }
   const changed = {
     ...(name !== present.name && { name }),
     ...(description !== present.description && { description }),
   }
   if (!isNamed || Object.keys(changed).length === 0) return []
-  const begin = only(write, path, 'PUT', `/api/v1/namespaces/${segment(key)}`, update)
+  const begin = only(write, path, 'PUT', `/api/v1/namespaces/${segment(key)}`, { name, description })
   const what = `namespace ${key}: ${fieldsIn(changed).join(', ')}`
   return [{ ...step, sign: '*', what, needs: ['namespace.update'], begin }]
 }

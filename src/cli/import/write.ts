@@ -1,6 +1,6 @@
 import { isFailure } from '../../base/failure.ts'
 import { type Client, segment } from '../client/client.ts'
-import type { FlagPart, SegmentPart } from '../document/parts.ts'
+import type { FlagPart, SegmentPart } from '../document/read.ts'
 import { batchesOf, sendBatches } from './batches.ts'
 import { rankOf } from './check.ts'
 import { flagChanges, segmentChanges } from './differences.ts'

@@ -23,7 +23,8 @@ export const minified = (json: string): string => {
   return from === 0 ? json : kept.join('') + json.slice(from)
 }
 
-const isJson = (given: string): boolean => {
+/** Returns true for a JSON text. */
+export const isJson = (given: string): boolean => {
   try {
     JSON.parse(given)
     return true
