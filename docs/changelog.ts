@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
+import { root } from '../test/root.ts'
 
 /** Kinds of a fragment, with their headings in the order of CHANGELOG.md. */
 const HEADINGS = {
@@ -23,7 +24,7 @@ export const fragmentOf = (name: string, text: string): Fragment => {
   return { name, kind: kind as Kind, line: line! }
 }
 
-const folder = resolve(import.meta.dirname, '../../changelog')
+const folder = join(root, 'changelog')
 
 /** The fragments of the tree by name, without the README of their folder. */
 export const fragments = (): readonly Fragment[] =>

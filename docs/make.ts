@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { exampleFile } from '../src/config/describe.ts'
 import { configHandbook } from '../src/config/docs.ts'
+import { root } from '../test/root.ts'
 import { errorsPage, loginCausesPage } from './make-errors.ts'
 import { eventsPage } from './make-events.ts'
 import { asyncApiFile, schemaFiles } from './make-schemas.ts'
@@ -18,6 +19,6 @@ export const made: Readonly<Record<string, () => string>> = {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  mkdirSync(resolve(import.meta.dirname, '../../docs/schemas'), { recursive: true })
-  for (const [path, text] of Object.entries(made)) writeFileSync(resolve(import.meta.dirname, '../..', path), text())
+  mkdirSync(resolve(root, 'docs/schemas'), { recursive: true })
+  for (const [path, text] of Object.entries(made)) writeFileSync(resolve(root, path), text())
 }

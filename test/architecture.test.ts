@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, relative, resolve } from 'node:path'
 import t from 'tap'
+import { root } from './root.ts'
 
-const root = resolve(import.meta.dirname, '../..')
 const src = resolve(root, 'src')
 
 /**

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
 import { heldCollections, heldIn } from './held-collections.ts'
+import { root } from './root.ts'
 
-const page = resolve(import.meta.dirname, '../../docs/bounds.md')
+const page = resolve(root, 'docs/bounds.md')
 const NUMBER = /\d|\bone\b|`[\w.-]+`|^constant/
 const FIVE_CELLS = 7
 

@@ -10,6 +10,7 @@ import { loadConfig } from '../src/config/load.ts'
 import { isConfigError, type Problem } from '../src/config/problem.ts'
 import { leaves } from '../src/config/setting.ts'
 import { settings } from '../src/config/settings.ts'
+import { root } from './root.ts'
 import { blocksRun } from './work.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-config-'))
@@ -341,5 +342,5 @@ await t.test('an e-mail pattern must match the whole address, and is checked in 
 })
 
 await t.test('any YAML parser can read the example configuration', async (t) => {
-  t.type(parse(readFileSync(resolve(import.meta.dirname, '../../rollcall.example.yml'), 'utf8')), 'object')
+  t.type(parse(readFileSync(resolve(root, 'rollcall.example.yml'), 'utf8')), 'object')
 })

@@ -3,8 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import t from 'tap'
 import { fragmentOf, fragments, section } from '../docs/changelog.ts'
 import { made } from '../docs/make.ts'
-
-const root = resolve(import.meta.dirname, '../..')
+import { root } from './root.ts'
 
 for (const [path, text] of Object.entries(made)) {
   await t.test(`${path} is the present output of docs/make.ts`, async (t) => {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type CallExpression, type Expression, type Function, type Node, type ObjectExpression, parse } from 'acorn'
+import { root } from './root.ts'
 
 /** A collection that may outlive the call that creates it: file below `src`, and variable or property. */
 export type Held = { readonly file: string; readonly name: string }
@@ -9,7 +10,6 @@ type Visit = { readonly node: Node; readonly above: readonly Node[] }
 type Site = Visit & { readonly name: string }
 type Creation = Site & { readonly kind: string; readonly owner: Function | undefined }
 
-const root = resolve(import.meta.dirname, '../..')
 /** Folders whose code runs once: verbs of the command line, the configuration, and work on the data of a stopped service. */
 const ONCE = /^(?:cli|config|app\/migrate|app\/backup|app\/offline)\//
 const CLASSES = new Set(['Map', 'Set', 'LRUCache', 'Array'])

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { subset } from 'semver'
 import t from 'tap'
+import { root } from './root.ts'
 
-const root = resolve(import.meta.dirname, '../..')
 const read = (path: string): unknown => JSON.parse(readFileSync(resolve(root, path), 'utf8'))
 
 type Package = {

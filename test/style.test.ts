@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { join, relative } from 'node:path'
 import t from 'tap'
-
-const root = resolve(import.meta.dirname, '../..')
+import { root } from './root.ts'
 
 /** A passage of prose, and the place that a failure names. */
 type Prose = { readonly place: string; readonly text: string }

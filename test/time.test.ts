@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
+import { root } from './root.ts'
 
 /** Sources of time (docs/decisions/0033). */
-const src = resolve(import.meta.dirname, '../../src')
+const src = resolve(root, 'src')
 
 /** Files that use the system clock or its timers, each with the reason. */
 const ownTime: Readonly<Record<string, string>> = {
@@ -42,7 +43,7 @@ await t.test('only the files that assemble a process use the system clock', (t) 
 })
 
 /** Folder of tests and stand-ins. */
-const tests = resolve(import.meta.dirname, '../../test')
+const tests = resolve(root, 'test')
 
 /**
  * Pattern of waiting for real time or measuring it; a custom `sleep` needs one of these. The present time may only

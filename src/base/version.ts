@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 
 /** Version of this package. */
-export const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-  readonly version: string
-}
+export const { version } = createRequire(import.meta.url)('#package.json') as { readonly version: string }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { type Counts, counts } from './tap-output.ts'
 
 /**
@@ -54,7 +54,11 @@ const LONG_LIVED = ['--single-threaded-gc']
 
 /** Process that runs one test file after another (`together.ts`). It ends with a failed file. */
 export const startTogether = (env: NodeJS.ProcessEnv, limits: Limits) => {
-  const { child, state, close, within } = start(join(import.meta.dirname, 'together.js'), env, LONG_LIVED)
+  const { child, state, close, within } = start(
+    join(import.meta.dirname, `together${extname(import.meta.filename)}`),
+    env,
+    LONG_LIVED,
+  )
   let before: Counts = { pass: 0, fail: 0, skip: 0 }
 
   /** Output since the start of a file, and counts since the last call. */

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import t from 'tap'
+import { root } from '../root.ts'
 import { ALONE, EMBEDDED, LONG, names, STORELESS, suiteOf } from './suites.ts'
 
-const root = resolve(import.meta.dirname, '../../..')
 const test = resolve(root, 'test')
 const files = readdirSync(test, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.ts'))

@@ -35,9 +35,10 @@ const tests = async (file: string): Promise<void> => {
   await import(pathToFileURL(resolve(file)).href)
   await eventually(() => root.idle, `the tests of ${file}`)
 }
-/** Number of servers so far, in the suite on servers. */
+/** Number of servers so far, in the suite on servers; undefined if the environment names all servers. */
 const serversStarted =
-  process.env['ROLLCALL_TEST_STACK'] === 'cluster'
+  process.env['ROLLCALL_TEST_STACK'] === 'cluster' &&
+  ['EVENTSTORE', 'MONGODB', 'REDIS'].some((name) => process.env[`ROLLCALL_TEST_${name}_URL`] === undefined)
     ? (await import('../adapters/servers.ts')).serversStarted
     : () => undefined
 const testsOnServers = async (file: string): Promise<void> => {

@@ -5,6 +5,7 @@ import { booleanBucket, checksum, variantBucket, width } from '../../src/evaluat
 import { type BooleanFlag, compileFlag, type VariantFlag } from '../../src/evaluation/compile.ts'
 import { evaluateBoolean, evaluateVariant } from '../../src/evaluation/evaluate.ts'
 import type { FlagInput } from '../../src/evaluation/flag.ts'
+import { root } from '../root.ts'
 
 type Vectors = {
   readonly hashes: readonly {
@@ -37,7 +38,7 @@ type Vectors = {
   }[]
 }
 
-const file = resolve(import.meta.dirname, '../../../test/evaluation/fixtures/evaluation-vectors.json')
+const file = resolve(root, 'test/evaluation/fixtures/evaluation-vectors.json')
 const vectors = JSON.parse(readFileSync(file, 'utf8')) as Vectors
 
 const everybody = () => ({ key: 'everybody', matchType: 'all', constraints: [] }) as const

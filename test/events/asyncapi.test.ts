@@ -7,8 +7,8 @@ import t from 'tap'
 import { catalog } from '../../src/events/catalog.ts'
 import { type Shape, type Shapes, wireNames } from '../../src/events/define.ts'
 import { asyncApi } from '../../src/events/reference/asyncapi.ts'
+import { root } from '../root.ts'
 
-const root = resolve(import.meta.dirname, '../../..')
 const json = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
 
 type Ref = { readonly $ref: string }

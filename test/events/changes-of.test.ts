@@ -7,8 +7,9 @@ import { changeFields } from '../../src/events/change.ts'
 import { changesOf } from '../../src/events/changes-of.ts'
 import { type AnyEvent, type Shapes, typeName, wireName } from '../../src/events/define.ts'
 import { anyEvent } from '../arbitrary.ts'
+import { root } from '../root.ts'
 
-const folder = resolve(import.meta.dirname, '../../../test/events/samples')
+const folder = resolve(root, 'test/events/samples')
 const categories: readonly (readonly [string, Shapes])[] = Object.entries(catalog)
 const sampleOf = (wire: string) => JSON.parse(readFileSync(resolve(folder, `${wire}.json`), 'utf8')) as never
 const of = (wire: string, data: unknown) => {

@@ -3,13 +3,14 @@ import { resolve } from 'node:path'
 import t from 'tap'
 import { catalog, FORMAT } from '../../src/events/catalog.ts'
 import { type Shape, type Shapes, wireNames } from '../../src/events/define.ts'
+import { root } from '../root.ts'
 
 /**
  * Wire names by format of the history. Only the last format can change, because a name never moves to another format.
  */
-const released = JSON.parse(
-  readFileSync(resolve(import.meta.dirname, '../../../test/events/formats.json'), 'utf8'),
-) as Readonly<Record<string, readonly string[]>>
+const released = JSON.parse(readFileSync(resolve(root, 'test/events/formats.json'), 'utf8')) as Readonly<
+  Record<string, readonly string[]>
+>
 
 const stated = new Map<string, number>()
 for (const shapes of Object.values<Shapes>(catalog)) {

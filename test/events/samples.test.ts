@@ -6,12 +6,13 @@ import { Value } from 'typebox/value'
 import { catalog } from '../../src/events/catalog.ts'
 import { reader, type Shape, type Shapes, typeName, v1, wireName, wireNames } from '../../src/events/define.ts'
 import { canonical } from '../../src/events/json/canonical.ts'
+import { root } from '../root.ts'
 
 /**
  * The bytes of every event shape ever written. A file is never changed or removed. An optional field that a shape gained
  * later has a further sample: `<wire name>+<field>.json`.
  */
-const folder = resolve(import.meta.dirname, '../../../test/events/samples')
+const folder = resolve(root, 'test/events/samples')
 const sample = (name: string) => readFileSync(resolve(folder, `${name}.json`), 'utf8').trimEnd()
 const all = readdirSync(folder)
   .map((file) => file.replace(/\.json$/, ''))

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { EntryRecord } from '../../src/ledger/entry.ts'
 import { entryOf, leafOf } from '../../src/ledger/entry.ts'
 import type { Hash } from '../../src/ledger/hashes.ts'
+import { root } from '../root.ts'
 
 /** An event of the published examples. Long data has the parts beginning, character, its count, and end. */
 export type EventVector = Omit<EntryRecord, 'revision' | 'data'> & {
@@ -53,9 +54,7 @@ type Vectors = {
 }
 
 /** The published examples. */
-export const vectors = JSON.parse(
-  readFileSync(resolve(import.meta.dirname, '../../../test/history/vectors.json'), 'utf8'),
-) as Vectors
+export const vectors = JSON.parse(readFileSync(resolve(root, 'test/history/vectors.json'), 'utf8')) as Vectors
 
 /** The record of an example. */
 export const recordOf = (vector: EventVector): EntryRecord => {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
+import { root } from '../root.ts'
 
 /** Packages of the bundle. A new package must be added here and to the decision about the UI. */
 const KNOWN = [
@@ -26,7 +27,7 @@ const KNOWN = [
   'use-sync-external-store',
 ]
 
-const built = resolve(import.meta.dirname, '../../ui')
+const built = resolve(root, 'dist/ui')
 const assets = join(built, 'assets')
 const names = readdirSync(assets)
 const weight = (name: string) => gzipSync(readFileSync(join(assets, name)), { level: 9 }).length

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import t from 'tap'
+import { root } from '../root.ts'
 
-const ui = resolve(import.meta.dirname, '../../../ui/src')
+const ui = resolve(root, 'ui/src')
 const files = readdirSync(ui, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name))
 const read = (name: string) => readFileSync(resolve(ui, name), 'utf8')
 /** Allowed packages of the bundle; a new one needs a decision. */

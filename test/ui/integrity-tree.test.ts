@@ -9,6 +9,7 @@ import { consistencyProof, type ReadNodes, rootAt } from '../../src/ledger/proof
 import { entriesBundle, parseTilePath, TILE_WIDTH, tileWidth } from '../../src/ledger/tiles/tiles.ts'
 import { compactRange } from '../../src/ledger/tree.ts'
 import { patternRecord, vectors } from '../ledger/vectors.ts'
+import { root } from '../root.ts'
 
 type Hash = Uint8Array
 type Tree = { readonly size: number; readonly root: Hash }
@@ -31,7 +32,7 @@ type Integrity = {
 
 const folder = await mkdtemp(join(tmpdir(), 'rollcall-integrity-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
-const source = (name: string) => resolve(import.meta.dirname, `../../../ui/src/integrity/${name}.ts`)
+const source = (name: string) => resolve(root, `ui/src/integrity/${name}.ts`)
 const MODULES = ['tree', 'tiles', 'checkpoint', 'recompute']
 await build({
   configFile: false,

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
+import { root } from '../root.ts'
 
-const theme = resolve(import.meta.dirname, '../../../ui/src/theme')
+const theme = resolve(root, 'ui/src/theme')
 const tokens = readFileSync(resolve(theme, 'tokens.css'), 'utf8')
 
 /** The two colours of a token: light, dark. */

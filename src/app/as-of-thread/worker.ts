@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Files } from '../../adapters/embedded/read-only.ts'
 import type { AsOfReads } from '../../as-of/reads.ts'
@@ -45,7 +46,7 @@ const startThread = (
   onEnd: (lost: Refusal) => void,
 ): Thread => {
   const workerData: AsOfThreadData = { events: paths.events, views: paths.views, key: Uint8Array.from(key) }
-  const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData })
+  const worker = new Worker(new URL(`./thread${extname(import.meta.url)}`, import.meta.url), { workerData })
   const waiting = new Map<number, Waiting>()
   let cause: unknown = new Error('the thread that reads past states has ended')
   worker.on('message', (response: ThreadResponse) => {

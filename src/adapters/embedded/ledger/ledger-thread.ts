@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { Refusal } from '../../../base/errors.ts'
 import type { LedgerStore } from '../../../ledger/ledger-store.ts'
@@ -10,7 +11,7 @@ const unavailable = (cause: unknown) => new Refusal('backend_unavailable', undef
 
 /** Runs operations on the thread. Rejects if the file does not open. */
 const opsOf = async (file: string) => {
-  const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: file })
+  const worker = new Worker(new URL(`./thread${extname(import.meta.url)}`, import.meta.url), { workerData: file })
   const waiting = new Map<number, Waiting>()
   let [serial, cause] = [0, undefined as unknown]
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin

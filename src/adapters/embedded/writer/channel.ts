@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { Refusal } from '../../../base/errors.ts'
 import { fairGate, type Lease } from '../../../base/gate.ts'
@@ -104,7 +105,7 @@ export const openChannel = async (
   paths: Paths,
   { onLost, onDamagedViews, noRoom }: ChannelOptions,
 ): Promise<Channel> => {
-  const worker = new Worker(new URL('./writer.js', import.meta.url), { workerData: paths })
+  const worker = new Worker(new URL(`./writer${extname(import.meta.url)}`, import.meta.url), { workerData: paths })
   const pending = new Map<number, Pending>()
   const bound = { total: BOUND }
   const gates = { log: fairGate(bound), views: fairGate(bound), keys: fairGate(bound) }
