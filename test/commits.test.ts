@@ -1,25 +1,61 @@
 import { execFileSync } from 'node:child_process'
-import { resolve } from 'node:path'
 import t from 'tap'
+import { root } from './root.ts'
 
-const root = resolve(import.meta.dirname, '../..')
+/** A commit, with the status letter of each changed file, and the bytes by which CHANGELOG.md became longer. */
+type Commit = {
+  readonly subject: string
+  readonly body: string
+  readonly files: readonly string[]
+  readonly added: number
+}
 
-/** Subjects of the commits that are not pushed yet: these can still be amended. */
-const unpushed = (): readonly string[] | undefined => {
+const git = (...args: readonly string[]) => String(execFileSync('git', ['-C', root, ...args], { stdio: 'pipe' }))
+
+const commitOf = (id: string): Commit => {
+  const [subject = '', ...body] = git('log', '-1', '--format=%B', id).split('\n')
+  const files = git('show', '--format=', '--name-status', '--no-renames', id).split('\n').filter(Boolean)
+  const sizeAt = (at: string) => Number(git('cat-file', '-s', `${at}:CHANGELOG.md`))
+  const added = files.includes('M\tCHANGELOG.md') ? sizeAt(id) - sizeAt(`${id}^`) : 0
+  return { subject, body: body.join('\n').trim(), files, added }
+}
+
+/** Commits that are not pushed yet: these can still be amended. A shallow clone has none. */
+const unpushed = (): readonly Commit[] | undefined => {
   try {
-    const log = execFileSync('git', ['-C', root, 'log', '--format=%s', 'origin/main..HEAD'], { stdio: 'pipe' })
-    return String(log).split('\n').filter(Boolean)
+    return git('rev-list', '--no-merges', 'origin/main..HEAD').split('\n').filter(Boolean).map(commitOf)
   } catch {
     return undefined
   }
 }
 
-const subjects = unpushed()
+const problemsOf = ({ subject, body, files, added }: Commit): readonly string[] => [
+  ...(subject.length > 72 || !/^[\w., /-]+: \S/.test(subject) ? ['subject: docs/style.md, rule 11'] : []),
+  ...(body === '' && files.some((file) => /\t(?:ui\/)?src\//.test(file)) ? ['no body: docs/style.md, rule 11'] : []),
+  ...(added > 0 && !files.some((file) => file.startsWith('D\tchangelog/'))
+    ? ['longer CHANGELOG.md without a release: docs/style.md, rule 14']
+    : []),
+]
+
+await t.test('a commit of code has a body, and only a release adds to the changelog', async (t) => {
+  const commit = { subject: 'http: reject a cookie', body: '', files: ['M\tdocs/api.md'], added: 0 }
+  const release = { ...commit, files: ['M\tCHANGELOG.md', 'D\tchangelog/cookie.md'], added: 90 }
+  for (const right of [commit, { ...commit, files: ['M\tsrc/main.ts'], body: 'Two of them were sent.' }, release])
+    t.strictSame(problemsOf(right), [])
+  for (const [fault, wrong] of [
+    ['subject', { subject: 'Reject a cookie' }],
+    ['no body', { files: ['A\tsrc/main.ts'] }],
+    ['no body', { files: ['D\tui/src/main.tsx'] }],
+    ['longer CHANGELOG.md', { files: ['M\tCHANGELOG.md', 'A\tchangelog/cookie.md'], added: 1 }],
+  ] as const)
+    t.match(problemsOf({ ...commit, ...wrong }), [fault], fault)
+})
+
+const commits = unpushed()
 await t.test(
-  'a commit subject begins with an area and has at most 72 characters',
-  { skip: subjects === undefined ? 'no git, or no branch origin/main' : false },
+  'each commit that is not pushed yet follows the rules for commits',
+  { skip: commits === undefined ? 'no git, or no branch origin/main' : false },
   async (t) => {
-    for (const subject of subjects!)
-      if (subject.length > 72 || !/^[\w., /-]+: \S/.test(subject)) t.fail(`"${subject}": docs/style.md, rule 11`)
+    for (const commit of commits!) for (const problem of problemsOf(commit)) t.fail(`"${commit.subject}": ${problem}`)
   },
 )
