@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 import { grantText } from '../../access/grants.ts'
-import { EXIT, isFailure } from '../../base/failure.ts'
 import type { Access } from '../../contract/access.ts'
 import type { Authentication } from '../../contract/token.ts'
-import type { Client } from '../client/client.ts'
+import { type Client, ifAllowed } from '../client/client.ts'
 import { type CommandServices, clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
 import { type OutputOptions, printMany } from '../terminal/output.ts'
 import { escapeControl } from '../terminal/terminal.ts'
@@ -53,13 +52,7 @@ const about = (access: Access, record: Authentication | undefined): readonly str
 
 /** Record of the token in use; undefined if there is none or the token may not read it. */
 const ownRecord = async ({ ask }: Client, { authenticationId }: Access): Promise<Authentication | undefined> => {
-  if (authenticationId === undefined) return undefined
-  try {
-    return await ask<Authentication>('GET', '/auth/v1/self')
-  } catch (error) {
-    if (!isFailure(error) || error.exit !== EXIT.denied) throw error
-    return undefined
-  }
+  return authenticationId === undefined ? undefined : ifAllowed(ask<Authentication>('GET', '/auth/v1/self'))
 }
 
 const whoAmI = async (options: TargetOptions & OutputOptions, given: CommandServices): Promise<void> => {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { fail, isFailure } from '../../base/failure.ts'
+import { EXIT, fail, isFailure } from '../../base/failure.ts'
 import { refused } from './refused.ts'
 
 export const DEFAULT_ADDRESS = 'http://127.0.0.1:8080'
@@ -59,6 +59,16 @@ const insistOnWhole = (headers: Headers): void => {
       `The answer leaves out ${found[1]} ${found[1] === '1' ? 'item' : 'items'} that the service cannot read.`,
       'The log of the service names the events that it cannot read. With --at you can read the state before these events.',
     )
+}
+
+/** The answer; undefined if the token in use does not have the right. */
+export const ifAllowed = async <T>(answer: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await answer
+  } catch (error) {
+    if (!isFailure(error) || error.exit !== EXIT.denied) throw error
+    return undefined
+  }
 }
 
 /** Returns true for a failure to connect to the service. */

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { EXIT, isFailure } from '../../base/failure.ts'
 import {
   type AnswersFrom,
   answersInWords,
@@ -10,7 +9,7 @@ import {
 import type { Flag, FlagList, ListedFlag, PartialRule } from '../../contract/flags/flag.ts'
 import type { Rollout } from '../../contract/flags/rollout.ts'
 import type { Rule } from '../../contract/flags/rule.ts'
-import { type Client, segment } from '../client/client.ts'
+import { type Client, ifAllowed, segment } from '../client/client.ts'
 import { all } from '../client/lists.ts'
 import {
   type CommandServices,
@@ -80,11 +79,7 @@ type ListOptions = FlagOptions & { readonly limit: number; readonly all?: boolea
 
 /** Fails if the namespace does not exist, because its list is empty too. Ignores a missing right to see namespaces. */
 const insistOnNamespace = async ({ ask }: Client, namespace: string, at: string | undefined): Promise<void> => {
-  try {
-    await ask('GET', `/api/v1/namespaces/${segment(namespace)}`, { query: { at } })
-  } catch (error) {
-    if (!isFailure(error) || error.exit !== EXIT.denied) throw error
-  }
+  await ifAllowed(ask('GET', `/api/v1/namespaces/${segment(namespace)}`, { query: { at } }))
 }
 
 const list = async (options: ListOptions, given: CommandServices): Promise<void> => {

@@ -1,23 +1,13 @@
 import { EXIT, isFailure } from '../../base/failure.ts'
 import type { Access } from '../../contract/access.ts'
 import type { Info } from '../../contract/operations.ts'
-import type { Client } from '../client/client.ts'
+import { type Client, ifAllowed } from '../client/client.ts'
 import { each } from '../client/contents.ts'
 import type { Plan } from './plan.ts'
 import type { Problem } from './rules.ts'
 import type { Step } from './steps.ts'
 
 type Quotas = Readonly<Record<'flags_per_namespace' | 'segments_per_namespace' | 'namespaces', number>>
-
-/** The answer of a GET; undefined if the token in use does not have the right. */
-const ifAllowed = async <T>(client: Client, path: string): Promise<T | undefined> => {
-  try {
-    return await client.ask<T>('GET', path)
-  } catch (error) {
-    if (!isFailure(error) || error.exit !== EXIT.denied) throw error
-    return undefined
-  }
-}
 
 /** Rights and reasons that the steps need and the token or the command line does not have. */
 const refusedSteps = ({ places, reasonRequired = [] }: Access, steps: readonly Step[], hasReason: boolean) => {
@@ -62,7 +52,7 @@ const beyondQuotas = async (
   const list =
     made.length === 0
       ? undefined
-      : await ifAllowed<{ readonly totalCount: number }>(client, '/api/v1/namespaces?limit=1')
+      : await ifAllowed(client.ask<{ readonly totalCount: number }>('GET', '/api/v1/namespaces?limit=1'))
   const all = made.length + (list?.totalCount ?? 0)
   return [
     ...(made[0] && list ? beyond(made[0].namespace.path, 'the service', all, 'namespaces', 'namespaces') : []),
@@ -111,10 +101,10 @@ export const refusals = async (
   if (writes.length === 0) return []
   const refused = refusedSteps(await client.ask<Access>('GET', '/auth/v1/access'), writes, hasReason)
   if (refused.length > 0) return refused
-  const info = await ifAllowed<Info>(client, '/meta/info')
+  const info = await ifAllowed(client.ask<Info>('GET', '/meta/info'))
   if (info?.storage.readOnly)
     return [{ path: writes[0]!.path, message: 'the storage of the service is read-only', exit: 'failed' }]
-  const config = await ifAllowed<{ readonly quotas?: Quotas }>(client, '/meta/config')
+  const config = await ifAllowed(client.ask<{ readonly quotas?: Quotas }>('GET', '/meta/config'))
   const beyond = config?.quotas ? await beyondQuotas(client, config.quotas, plans, writes) : []
   return beyond.length > 0 ? beyond : rehearsed(writes)
 }

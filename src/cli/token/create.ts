@@ -3,7 +3,6 @@ import type { NewlyIssued, TokenRequest } from '../../app/offline/offline.ts'
 import { fail, isFailure } from '../../base/failure.ts'
 import { parseDuration } from '../../config/duration.ts'
 import type { Config } from '../../config/load.ts'
-import type { Authentication } from '../../contract/token.ts'
 import { type Client, client, isUnreachable, segment } from '../client/client.ts'
 import { findToken } from '../client/credential.ts'
 import { dataConfig, embeddedConfig } from '../offline/store-config.ts'
@@ -19,8 +18,9 @@ import {
   withReason,
   withTarget,
 } from '../options.ts'
-import { type Column, type OutputOptions, printOne, table } from '../terminal/output.ts'
+import { type OutputOptions, printOne, table } from '../terminal/output.ts'
 import { grantsDiffer, rightsAt, roleAt } from './grants.ts'
+import { TOKEN_COLUMNS } from './holder.ts'
 
 const DAY_MS = 86_400_000
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
@@ -141,7 +141,6 @@ const create = async (
   options: CreateOptions,
   given: CommandServices,
   addressed: boolean,
-  columns: readonly Column<Authentication>[],
 ): Promise<void> => {
   const { print, info } = given.terminal
   const { description = '', namespace, metadata = {}, reason, output, role, grant = [], rights = [] } = options
@@ -170,7 +169,7 @@ const create = async (
   }
   const issued = await make(request, options, given, addressed)
   if (output === 'table' && options.field === undefined) {
-    const rows = columns.filter(([, text]) => text(issued.authentication) !== '')
+    const rows = TOKEN_COLUMNS.filter(([, text]) => text(issued.authentication) !== '')
     if (!options.quiet) {
       info(
         table(
@@ -190,11 +189,7 @@ const create = async (
 }
 
 /** `rollcall token create`: prints only the token on standard output; everything else goes to standard error. */
-export const addTokenCreate = (
-  token: Command,
-  given: CommandServices,
-  columns: readonly Column<Authentication>[],
-): void => {
+export const addTokenCreate = (token: Command, given: CommandServices): void => {
   withReason(
     withField(withOutput(withConfig(withTarget(token.command('create <name>'), given), given), ['table', 'json'])),
   )
@@ -212,6 +207,6 @@ export const addTokenCreate = (
     .option('--data <dir>', 'data directory of a service that is not running')
     .option('--dry-run', 'print the request without sending it')
     .action((name: string, options: CreateOptions, command: Command) =>
-      create(name, options, given, command.getOptionValueSource('address') !== 'default', columns),
+      create(name, options, given, command.getOptionValueSource('address') !== 'default'),
     )
 }

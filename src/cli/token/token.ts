@@ -114,7 +114,7 @@ export const addToken = (program: Command, given: CommandServices): void => {
     .command('token')
     .summary('create, list, show, find and revoke client tokens')
     .description('Creates, lists, shows, finds and revokes the tokens of a running service.')
-  addTokenCreate(token, given, TOKEN_COLUMNS)
+  addTokenCreate(token, given)
   withField(withOutput(withTarget(token.command('list'), given), ['table', 'json', 'ndjson', 'name']))
     .summary('list tokens, oldest first')
     .option('--status <status>', 'ACTIVE, EXPIRED or DELETED (default: active and expired)', (text) =>
@@ -136,7 +136,7 @@ export const addToken = (program: Command, given: CommandServices): void => {
       const record = await (await clientOf(options, given)).ask<Authentication>('GET', `/auth/v1/tokens/${segment(id)}`)
       printOne(given.terminal, record, () => record.id, TOKEN_COLUMNS, options)
     })
-  addTokenFind(token, given, TOKEN_COLUMNS)
+  addTokenFind(token, given)
   withReason(withTarget(token.command('revoke <id...>'), given))
     .summary('revoke tokens; they stop working immediately')
     .option('--dry-run', 'print the plan without changing anything')
