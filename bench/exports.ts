@@ -4,18 +4,19 @@ import { systemClock } from '../src/base/clock.ts'
 import { formOf } from '../src/cli/history/export/forms.ts'
 import { runExport } from '../src/cli/history/export/run.ts'
 import { storeSource } from '../src/cli/history/export/store-source.ts'
-import { verifyExport } from '../src/cli/history/verify/export-check.ts'
-import { readManifest } from '../src/cli/history/verify/inputs.ts'
+import { parquetLines } from '../src/cli/history/parquet/read.ts'
 import type { Stored } from '../src/events/log.ts'
-import type { ExportFormat } from '../src/history/export/manifest.ts'
-import { eventLine } from '../src/history/forms.ts'
-import { entryOf, leafOf } from '../src/ledger/entry.ts'
-import { checkpointBody } from '../src/ledger/note/checkpoint.ts'
-import { signerOf, signNote } from '../src/ledger/note/note.ts'
-import { vkeyOf } from '../src/ledger/note/vkey.ts'
-import { compactRange } from '../src/ledger/tree.ts'
 import { rebuild } from '../src/projections/engine/rebuild.ts'
 import { logMarks } from '../src/projections/history/log-marks.ts'
+import { verifyExport } from '../src/verifier/check/export-check.ts'
+import { readManifest } from '../src/verifier/check/inputs.ts'
+import { entryOf, leafOf } from '../src/verifier/entry.ts'
+import type { ExportFormat } from '../src/verifier/export/manifest.ts'
+import { eventLine } from '../src/verifier/export/ndjson.ts'
+import { checkpointBody } from '../src/verifier/note/checkpoint.ts'
+import { signerOf, signNote } from '../src/verifier/note/note.ts'
+import { vkeyOf } from '../src/verifier/note/vkey.ts'
+import { compactRange } from '../src/verifier/tree.ts'
 import { appendHistory, readerOf } from './history-data.ts'
 import { newStore } from './log-store.ts'
 import { collectGarbage, progress, type Row, row, seconds } from './measure.ts'
@@ -127,7 +128,7 @@ export const run = async (): Promise<readonly Row[]> => {
     let verified = 0
     const reading = await memoryOf(async () => {
       verified = await seconds(async () => {
-        const { found } = await verifyExport(given, retained, () => undefined)
+        const { found } = await verifyExport(given, retained, { parquetLines })
         if (found.count() > 0) throw new Error(JSON.stringify(found.kept))
       })
     })

@@ -11,7 +11,7 @@ type Site = Visit & { readonly name: string }
 type Creation = Site & { readonly kind: string; readonly owner: Function | undefined }
 
 /** Folders whose code runs once: verbs of the command line, the configuration, and work on the data of a stopped service. */
-const ONCE = /^(?:cli|config|app\/migrate|app\/backup|app\/offline)\//
+const ONCE = /^(?:cli|config|verifier\/check|app\/migrate|app\/backup|app\/offline)\//
 const CLASSES = new Set(['Map', 'Set', 'LRUCache', 'Array'])
 const GROWTH = new Set(['set', 'add', 'push', 'unshift'])
 /** Methods that have called their argument when they return. */

@@ -41,6 +41,10 @@ export const several = (text: string, before: readonly string[] = []): readonly 
   return [...before, text]
 }
 
+/** Option for the verifier keys that the user trusts. */
+export const vkeyOption = (): Option =>
+  new Option('--vkey <key>', 'verifier key that you trust, or a file with one a line (repeatable)').argParser(several)
+
 /** Reads a comma-separated list of names; refuses a list without a name, such as that of an unset variable. */
 export const names = (text: string): readonly string[] => {
   const found = text.split(',').map((name) => name.trim())

@@ -1,6 +1,6 @@
+import { canonical } from '../base/canonical.ts'
 import { type AccessEvent, accessEvents } from '../events/access.ts'
 import { type DataOf, reader } from '../events/define.ts'
-import { canonical } from '../events/json/canonical.ts'
 import type { Decider } from './decider.ts'
 
 type Configured = DataOf<AccessEvent, 'AccessConfigured'>

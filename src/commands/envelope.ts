@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { canonical } from '../base/canonical.ts'
 import { type Written, wireName } from '../events/define.ts'
-import { canonical } from '../events/json/canonical.ts'
 import type { NewEvent } from '../events/log.ts'
 import type { Meta } from '../events/meta.ts'
 import type { Sealer } from '../events/personal.ts'

@@ -1,6 +1,6 @@
+import { canonical } from '../base/canonical.ts'
 import { invalid, refuse } from '../base/errors.ts'
 import { type DataOf, reader } from '../events/define.ts'
-import { canonical } from '../events/json/canonical.ts'
 import { type TokenEvent, tokenEvents } from '../events/token.ts'
 import type { Decider } from './decider.ts'
 

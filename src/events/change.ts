@@ -1,5 +1,5 @@
 import { type TObject, type TSchema, Type } from 'typebox'
-import { canonical } from './json/canonical.ts'
+import { canonical } from '../base/canonical.ts'
 
 /**
  * A field of an update event, present only if its value changed, with the old and the new value. The description of the

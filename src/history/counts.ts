@@ -1,7 +1,7 @@
+import type { Facts, IndexedEvent } from '../verifier/export/facts.ts'
+import type { EventFilter } from '../verifier/export/filter.ts'
 import { type Bitmap, countBits, membersOf, offsetsIn, type StoredSet } from './event-index/bitmap.ts'
 import { type Sources, scanEvents } from './event-index/scan.ts'
-import type { Facts, IndexedEvent } from './facts.ts'
-import type { EventFilter } from './filter.ts'
 import { type Head, type LogRange, type RangeBounds, rangeOf } from './ranges.ts'
 
 /** Properties by which events can be counted from the index. */

@@ -1,5 +1,5 @@
+import { canonical } from '../base/canonical.ts'
 import { pointer } from '../events/changes-of.ts'
-import { canonical } from '../events/json/canonical.ts'
 
 /**
  * A changed value: JSON Pointer (RFC 6901), and the values before and after. A value that is absent before or after the

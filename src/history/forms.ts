@@ -1,12 +1,16 @@
 import { changesOf } from '../events/changes-of.ts'
+import type { Recorded } from '../events/recorded.ts'
 import { summaryOf } from '../events/summary.ts'
-import { type IndexedEvent, recordedOf } from './facts.ts'
+import type { IndexedEvent } from '../verifier/export/facts.ts'
+import type { SummaryOf } from '../verifier/export/filter.ts'
+import { personalMember } from '../verifier/export/ndjson.ts'
+import { storedText } from '../verifier/export/read-line.ts'
 import type { OpenedFields } from './opened-fields.ts'
-import { storedText } from './stored-text.ts'
 
-/** Last member of an event with opened personal data; without them, an empty text. */
-const personalMember = (opened: OpenedFields | undefined): string =>
-  opened ? `,"personal":${JSON.stringify(opened)}` : ''
+const recordedOf = (...[{ category, data }, { type }]: Parameters<SummaryOf>): Recorded => ({ category, type, data })
+
+/** Returns the summary of an event (api.md §16.2). */
+export const summaryOfEvent: SummaryOf = (facts, record) => summaryOf(recordedOf(facts, record))
 
 /** Writes the end of the JSON of an event: its stored data and envelope, and its opened personal data. */
 const withTexts = (members: object, data: string, meta: string, personal: string): string =>
@@ -60,43 +64,3 @@ export const eventJson = (
     personalMember(opened),
   )
 }
-
-/** Line of an event in NDJSON. Without opened personal data it depends on the record and its index alone. */
-export const eventLine = ({ index, record }: Omit<IndexedEvent, 'facts'>, opened?: OpenedFields): string => {
-  const { id, stream, revision, type, time, position, data, meta } = record
-  const [streamText, typeText] = [JSON.stringify(stream), JSON.stringify(type)]
-  return `{"index":${index},"position":"${position}","id":${JSON.stringify(id)},"stream":${streamText},"revision":${revision},"type":${typeText},"time":${JSON.stringify(time)},"data":${storedText(data)},"meta":${storedText(meta)}${personalMember(opened)}}\n`
-}
-
-/** Columns of the table of events, in their order. */
-export const COLUMNS: readonly (readonly [title: string, text: (event: IndexedEvent) => string])[] = [
-  ['index', ({ index }) => String(index)],
-  ['position', ({ record }) => String(record.position)],
-  ['time', ({ record }) => record.time],
-  ['type', ({ facts }) => facts.type],
-  ['version', ({ facts }) => String(facts.version)],
-  ['category', ({ facts }) => facts.category],
-  ['stream', ({ record }) => record.stream],
-  ['revision', ({ record }) => String(record.revision)],
-  ['id', ({ record }) => record.id],
-  ['namespace', ({ facts }) => facts.namespace ?? ''],
-  ['subject', ({ facts }) => facts.subject ?? ''],
-  ['method', ({ facts }) => facts.method ?? ''],
-  ['provider', ({ facts }) => facts.provider ?? ''],
-  ['outcome', ({ facts }) => facts.outcome],
-  ['command', ({ facts }) => facts.meta?.command ?? ''],
-  ['actor_kind', ({ facts }) => facts.actor.kind],
-  ['actor_id', ({ facts }) => facts.actor.id ?? ''],
-  ['actor_method', ({ facts }) => facts.actor.method ?? ''],
-  ['request_id', ({ facts }) => facts.meta?.requestId ?? ''],
-  ['correlation_id', ({ facts }) => facts.meta?.correlationId ?? ''],
-  ['causation_id', ({ facts }) => facts.meta?.causationId ?? ''],
-  ['route', ({ facts }) => facts.meta?.route ?? ''],
-  ['reason', ({ facts }) => facts.meta?.reason ?? ''],
-  ['instance', ({ facts }) => facts.meta?.instance ?? ''],
-  ['data', ({ record }) => record.data],
-  ['meta', ({ record }) => record.meta],
-]
-
-/** Places of the columns by their titles. */
-export const COLUMN_PLACES: ReadonlyMap<string, number> = new Map(COLUMNS.map(([title], n) => [title, n]))

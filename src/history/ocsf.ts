@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { version } from '../base/version.ts'
-import { summaryOf } from '../events/summary.ts'
-import { type IndexedEvent, recordedOf } from './facts.ts'
+import type { IndexedEvent } from '../verifier/export/facts.ts'
+import { summaryOfEvent } from './forms.ts'
 import type { OpenedFields } from './opened-fields.ts'
 import { QUIET_EVENTS } from './quiet-events.ts'
 
@@ -142,7 +142,7 @@ export const ocsfEvent = (event: IndexedEvent, origin: string, opened?: OpenedFi
     severity_id: isSuccess ? 1 : 2,
     status_id: isSuccess ? 1 : 2,
     status_detail: isSuccess ? undefined : textIn(data, 'reason'),
-    message: summaryOf(recordedOf(facts, record)),
+    message: summaryOfEvent(facts, record),
     actor: { user: { uid: actor.id ?? actor.kind, type_id: actorTypeOf(actor) } },
     ...(isLogon
       ? authenticationOf(event, origin, opened)

@@ -2,7 +2,7 @@ import { catalog } from '../events/catalog.ts'
 import { type Shape, type Shapes, v1, wireNames } from '../events/define.ts'
 import { metaSchema } from '../events/meta.ts'
 import type { Sealer } from '../events/personal.ts'
-import type { IndexedEvent } from './facts.ts'
+import type { IndexedEvent } from '../verifier/export/facts.ts'
 
 /** A sealed field of data or envelope. `isJson`: its text is JSON. */
 type SealedField = { readonly name: string; readonly isJson: boolean }

@@ -3,7 +3,7 @@ import type { EventLog, Stored } from '../events/log.ts'
 import { MARK_EVERY, type Mark, markKey, markSeals, markView, settled } from '../projections/history/log-marks.ts'
 import type { Sealed } from '../projections/history/log-projection.ts'
 import type { Views } from '../projections/views.ts'
-import type { EventFilter } from './filter.ts'
+import type { EventFilter } from '../verifier/export/filter.ts'
 
 /**
  * Place of an event in the log: its index, its position, and its settled time (the greatest time of all events up to

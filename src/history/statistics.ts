@@ -1,9 +1,9 @@
 import { invalid } from '../base/errors.ts'
+import type { IndexedEvent } from '../verifier/export/facts.ts'
+import type { EventFilter, FilterValues } from '../verifier/export/filter.ts'
 import type { Period } from './counts.ts'
 import { type Counting, groupOf, tally } from './counts.ts'
 import type { Sources } from './event-index/scan.ts'
-import type { IndexedEvent } from './facts.ts'
-import type { EventFilter, FilterValues } from './filter.ts'
 import { QUIET_CHANGES } from './quiet-events.ts'
 import { type Head, rangeOf } from './ranges.ts'
 

@@ -1,6 +1,6 @@
-import { HASH_BYTES, type Hash } from './hashes.ts'
-import { TILE_HEIGHT, TILE_WIDTH } from './tiles/tiles.ts'
-import { compactRange, type Frontier } from './tree.ts'
+import { HASH_BYTES, type Hash } from '../verifier/hashes.ts'
+import { TILE_HEIGHT, TILE_WIDTH } from '../verifier/tiles.ts'
+import { compactRange, type Frontier } from '../verifier/tree.ts'
 
 /** A tile that has just become full, without the event under it. */
 export type FullTile = {

@@ -1,7 +1,7 @@
 import { reader } from '../events/define.ts'
 import { LEDGER_STREAM, ledgerEvents } from '../events/ledger.ts'
-import { parseVkey, type VerifierKey } from './note/vkey.ts'
-import type { VerifiedProof } from './proof/proof-text.ts'
+import { parseVkey, type VerifierKey } from '../verifier/note/vkey.ts'
+import type { VerifiedProof } from '../verifier/proof/proof-text.ts'
 
 /** Proven change of the signing key of a ledger: the event at `index` replaced the key `from` by the key `to`. */
 export type KeyChange = {

@@ -1,13 +1,13 @@
 import { backgroundSlicer, sliced } from '../base/event-loop.ts'
 import type { Stored } from '../events/log.ts'
-import { base64Of } from './base64.ts'
-import { entryOf, leafOf } from './entry.ts'
-import { type Hash, hashesOf, isSameHash } from './hashes.ts'
+import { base64Of } from '../verifier/base64.ts'
+import { entryOf, leafOf } from '../verifier/entry.ts'
+import { type Hash, hashesOf, isSameHash } from '../verifier/hashes.ts'
+import { type TamperingKind, tamperingKind } from '../verifier/proof/tampering.ts'
+import { TILE_WIDTH } from '../verifier/tiles.ts'
+import { compactRange } from '../verifier/tree.ts'
 import type { LedgerStore, SealedRecord } from './ledger-store.ts'
-import { type TamperingKind, tamperingKind } from './proof/tampering.ts'
 import { soundTile, type TileMacs } from './tiles/tile-macs.ts'
-import { TILE_WIDTH } from './tiles/tiles.ts'
-import { compactRange } from './tree.ts'
 
 /** First event of the log that is not the sealed or kept one. */
 export type LogDifference = { readonly index: number; readonly kind: TamperingKind }

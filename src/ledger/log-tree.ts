@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import { sharedCalls } from '../base/concurrency.ts'
 import type { Stored } from '../events/log.ts'
+import { HASH_BYTES, type Hash } from '../verifier/hashes.ts'
+import { rootAt } from '../verifier/proof/proofs.ts'
+import { entriesBundle, TILE_WIDTH } from '../verifier/tiles.ts'
 import { type FullTile, type GrowingTree, growingTree } from './growing-tree.ts'
-import { HASH_BYTES, type Hash } from './hashes.ts'
-import { rootAt } from './proof/proofs.ts'
 import { entriesOf, fullTiles, recordsFrom } from './tiles/full-tiles.ts'
 import { eachLeaf, type StoredTilesOptions, storedTiles } from './tiles/stored-tiles.ts'
 import { nodesFromTiles } from './tiles/tile-reader.ts'
-import { entriesBundle, TILE_WIDTH } from './tiles/tiles.ts'
 
 /** Number of full tiles in memory: 8 KiB each. */
 const CACHED = 256

@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts'
 import type { EventLog, Stored } from '../events/log.ts'
+import { TILE_WIDTH } from '../verifier/tiles.ts'
 import type { LedgerStore, ScrubResult, SealedRecord } from './ledger-store.ts'
 import { compareWithKept, type KeptHashes, keptInStore, type LogDifference, notExtending } from './log-comparison.ts'
 import type { LogTree } from './log-tree.ts'
 import type { TileMacs } from './tiles/tile-macs.ts'
-import { TILE_WIDTH } from './tiles/tiles.ts'
 
 /** Maximum number of events that a scrub compares in a second. */
 const RATE = 5_000

@@ -1,9 +1,9 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
-import { base64Of, bytesOfBase64 } from './base64.ts'
+import { base64Of, bytesOfBase64 } from '../verifier/base64.ts'
+import { verifyCheckpoint } from '../verifier/note/checkpoint.ts'
+import { parseVkey } from '../verifier/note/vkey.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
 import type { KeptCheckpoint, LedgerStore, SealedCopies, SealedRecord } from './ledger-store.ts'
-import { verifyCheckpoint } from './note/checkpoint.ts'
-import { parseVkey } from './note/vkey.ts'
 
 /** Number of the newest kept checkpoints that are verified and compared with the log. */
 export const COMPARED = 8

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { canonical } from '../events/json/canonical.ts'
+import { canonical } from '../base/canonical.ts'
 import type { Row } from './views.ts'
 
 /**

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { StoredRecords } from '../../src/app/stores/stored-records.ts'
 import { type ExportRequest, runExport } from '../../src/cli/history/export/run.ts'
 import { storeSource } from '../../src/cli/history/export/store-source.ts'
-import { type LeafList, leafList } from '../../src/cli/ledger/leaf-list.ts'
 import type { Stored } from '../../src/events/log.ts'
-import { entryOf, leafOf } from '../../src/ledger/entry.ts'
+import { type LeafList, leafList } from '../../src/verifier/check/leaf-list.ts'
+import { entryOf, leafOf } from '../../src/verifier/entry.ts'
 import { ORIGIN, testLedger, VKEY } from './ledger-server.ts'
 
 /** A ledger over records. */

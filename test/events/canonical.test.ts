@@ -1,5 +1,5 @@
 import t from 'tap'
-import { canonical } from '../../src/events/json/canonical.ts'
+import { canonical } from '../../src/base/canonical.ts'
 
 /** Number with a 64-bit IEEE 754 pattern, in hexadecimal. */
 const double = (hex: string): number => Buffer.from(hex, 'hex').readDoubleBE()

@@ -3,9 +3,9 @@ import { resolve } from 'node:path'
 import t from 'tap'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { canonical } from '../../src/base/canonical.ts'
 import { catalog } from '../../src/events/catalog.ts'
 import { reader, type Shape, type Shapes, typeName, v1, wireName, wireNames } from '../../src/events/define.ts'
-import { canonical } from '../../src/events/json/canonical.ts'
 import { root } from '../root.ts'
 
 /**

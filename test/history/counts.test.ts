@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { Stored } from '../../src/events/log.ts'
 import { type Period, stepOf } from '../../src/history/counts.ts'
-import type { EventFilter } from '../../src/history/filter.ts'
 import { settled } from '../../src/projections/history/log-marks.ts'
+import type { EventFilter } from '../../src/verifier/export/filter.ts'
 import { eventLog, randomEvent, randomOf } from './event-log.ts'
 
 const EVENTS = 5_000

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { canonical } from '../../src/events/json/canonical.ts'
+import { canonical } from '../../src/base/canonical.ts'
 import { differences } from '../../src/history/diff.ts'
 
 const NONE: ReadonlySet<string> = new Set()

@@ -5,9 +5,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { catalog } from '../../src/events/catalog.ts'
 import { type Shape, type Shapes, typeName, wireNames } from '../../src/events/define.ts'
-import { indexedEvent } from '../../src/history/facts.ts'
 import { ocsfEvent } from '../../src/history/ocsf.ts'
 import type { OpenedFields } from '../../src/history/opened-fields.ts'
+import { indexedEvent } from '../../src/verifier/export/facts.ts'
 
 const root = resolve(import.meta.dirname, '../../../test')
 const ORIGIN = 'flags.example/audit/v1/ledger/0a1b2c3d'

@@ -1,10 +1,10 @@
 import t from 'tap'
 import type { Stored } from '../../src/events/log.ts'
-import type { EventFilter, FilterValues, Listed } from '../../src/history/filter.ts'
-import { LISTED } from '../../src/history/filter.ts'
 import type { RangeBounds } from '../../src/history/ranges.ts'
 import { settled } from '../../src/projections/history/log-marks.ts'
 import type { Row } from '../../src/projections/views.ts'
+import type { EventFilter, FilterValues, Listed } from '../../src/verifier/export/filter.ts'
+import { LISTED } from '../../src/verifier/export/filter.ts'
 import { eventLog, type Random, randomEvent, randomOf, valueFor } from './event-log.ts'
 
 /** Size of the test; `ROLLCALL_TEST_HISTORY=20000x2000` repeats it at the size of the contract. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
-import { parseVkey } from '../../src/ledger/note/vkey.ts'
 import { newSigningKey } from '../../src/ledger/signing-keys.ts'
+import { parseVkey } from '../../src/verifier/note/vkey.ts'
 import { type WitnessAnswer, type WitnessRequest, witness } from '../stand-ins/witness.ts'
 import { serveWitness } from '../stand-ins/witness-server.ts'
 import { startService } from '../start.ts'

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { EMPTY_ROOT, type Hash } from '../../src/ledger/hashes.ts'
-import { coverCheck, coverHashes, coverRanges, selection } from '../../src/ledger/proof/cover.ts'
-import { type LeafRange, type ReadNodes, rootAt } from '../../src/ledger/proof/proofs.ts'
-import { compactRange } from '../../src/ledger/tree.ts'
+import { EMPTY_ROOT, type Hash } from '../../src/verifier/hashes.ts'
+import { coverCheck, coverHashes, coverRanges, selection } from '../../src/verifier/proof/cover.ts'
+import { type LeafRange, type ReadNodes, rootAt } from '../../src/verifier/proof/proofs.ts'
+import { compactRange } from '../../src/verifier/tree.ts'
 import { base64, patternLeaves, vectors } from './vectors.ts'
 
 const leaves = patternLeaves(3000)

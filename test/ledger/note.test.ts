@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
 import t from 'tap'
-import { EMPTY_ROOT } from '../../src/ledger/hashes.ts'
-import { checkpointBody, parseCheckpoint, verifyCheckpoint } from '../../src/ledger/note/checkpoint.ts'
+import { EMPTY_ROOT } from '../../src/verifier/hashes.ts'
+import { checkpointBody, parseCheckpoint, verifyCheckpoint } from '../../src/verifier/note/checkpoint.ts'
 import {
   parseNote,
   parseSignatures,
@@ -9,8 +9,8 @@ import {
   signNote,
   verifyNote,
   verifySignature,
-} from '../../src/ledger/note/note.ts'
-import { parseVkey, verifierKey, vkeyOf } from '../../src/ledger/note/vkey.ts'
+} from '../../src/verifier/note/note.ts'
+import { parseVkey, verifierKey, vkeyOf } from '../../src/verifier/note/vkey.ts'
 import { vectors } from './vectors.ts'
 
 const { key, checkpoint, cosigned } = vectors

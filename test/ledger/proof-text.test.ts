@@ -1,11 +1,11 @@
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
-import { entryOf, leafOf, parseEntry } from '../../src/ledger/entry.ts'
-import { nodeHash } from '../../src/ledger/hashes.ts'
-import { checkpointBody } from '../../src/ledger/note/checkpoint.ts'
-import { signerOf, signNote } from '../../src/ledger/note/note.ts'
-import { parseVkey } from '../../src/ledger/note/vkey.ts'
-import { parseProof, proofText, verifyProof } from '../../src/ledger/proof/proof-text.ts'
+import { entryOf, leafOf, parseEntry } from '../../src/verifier/entry.ts'
+import { nodeHash } from '../../src/verifier/hashes.ts'
+import { checkpointBody } from '../../src/verifier/note/checkpoint.ts'
+import { signerOf, signNote } from '../../src/verifier/note/note.ts'
+import { parseVkey } from '../../src/verifier/note/vkey.ts'
+import { parseProof, proofText, verifyProof } from '../../src/verifier/proof/proof-text.ts'
 import { patternRecord, recordOf, vectors } from './vectors.ts'
 
 const { tlogProof, tlogProofWithheldMeta, key } = vectors

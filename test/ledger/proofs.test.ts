@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { EMPTY_ROOT, type Hash } from '../../src/ledger/hashes.ts'
+import { nodesFromTiles } from '../../src/ledger/tiles/tile-reader.ts'
+import { EMPTY_ROOT, type Hash } from '../../src/verifier/hashes.ts'
 import {
   consistencyProof,
   inclusionProof,
@@ -8,9 +9,8 @@ import {
   rootAt,
   verifyConsistency,
   verifyInclusion,
-} from '../../src/ledger/proof/proofs.ts'
-import { nodesFromTiles } from '../../src/ledger/tiles/tile-reader.ts'
-import { compactRange } from '../../src/ledger/tree.ts'
+} from '../../src/verifier/proof/proofs.ts'
+import { compactRange } from '../../src/verifier/tree.ts'
 import { consistencyOf, pathOf, rootOf } from './reference.ts'
 import { base64, patternLeaves, vectors } from './vectors.ts'
 

@@ -1,21 +1,22 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { tamperingOf } from '../../src/ledger/proof/tampering.ts'
+import { tamperingOf } from '../../src/verifier/proof/tampering.ts'
 import { vectors } from './vectors.ts'
 
 const hashes = (names: readonly string[]) =>
   Buffer.concat(names.map((name) => createHash('sha256').update(name).digest()))
 
-await t.test('the first difference has the kind and index of the published examples', async (t) => {
+await t.test('the first difference has the kind and index of the published examples', (t) => {
   for (const { kept, have, what, index } of vectors.tamper) {
-    const found = await tamperingOf(hashes([...kept]), hashes([...have]))
+    const found = tamperingOf(hashes([...kept]), hashes([...have]))
     t.strictSame(found, what === 'none' ? undefined : { kind: what, index }, `${kept} ${have}`)
   }
-  t.equal(await tamperingOf(hashes([]), hashes([])), undefined)
-  t.strictSame(await tamperingOf(hashes(['A']), hashes([])), { kind: 'truncated', index: 0 })
+  t.equal(tamperingOf(hashes([]), hashes([])), undefined)
+  t.strictSame(tamperingOf(hashes(['A']), hashes([])), { kind: 'truncated', index: 0 })
+  t.end()
 })
 
-await t.test('a difference in a long log is found behind the first step', async (t) => {
+await t.test('a difference in a long log is found behind the first step', (t) => {
   const names = Array.from({ length: 70_000 }, (_, n) => `${n}`)
   const at = 40_000
   const kept = hashes(names)
@@ -27,15 +28,17 @@ await t.test('a difference in a long log is found behind the first step', async 
     ['moved', names.with(at, next).with(at + 1, one)],
     ['moved', names.with(at, names[last]!).with(last, one)],
   ] as const)
-    t.strictSame(await tamperingOf(kept, hashes(have)), { kind, index: at })
-  t.strictSame(await tamperingOf(kept, kept.subarray(0, 32 * at)), { kind: 'truncated', index: at })
-  t.equal(await tamperingOf(kept.subarray(0, 32 * at), kept), undefined)
+    t.strictSame(tamperingOf(kept, hashes(have)), { kind, index: at })
+  t.strictSame(tamperingOf(kept, kept.subarray(0, 32 * at)), { kind: 'truncated', index: at })
+  t.equal(tamperingOf(kept.subarray(0, 32 * at), kept), undefined)
+  t.end()
 })
 
-await t.test('bytes of a hash that lie across two others are not found', async (t) => {
+await t.test('bytes of a hash that lie across two others are not found', (t) => {
   const [one, other, across] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2), Buffer.alloc(32, 1)]
   across.fill(2, 16)
   const kept = Buffer.concat([hashes(['A']), one, other])
   const have = Buffer.concat([hashes(['A']), across, other])
-  t.strictSame(await tamperingOf(kept, have), { kind: 'changed', index: 1 })
+  t.strictSame(tamperingOf(kept, have), { kind: 'changed', index: 1 })
+  t.end()
 })

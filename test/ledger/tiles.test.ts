@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import type { Stored } from '../../src/events/log.ts'
-import { entryOf } from '../../src/ledger/entry.ts'
-import type { Hash } from '../../src/ledger/hashes.ts'
 import { entriesOf, recordsFrom } from '../../src/ledger/tiles/full-tiles.ts'
+import { entryOf } from '../../src/verifier/entry.ts'
+import type { Hash } from '../../src/verifier/hashes.ts'
 import {
   entriesBundle,
   hasTile,
@@ -14,8 +14,8 @@ import {
   tileOfNode,
   tilePath,
   tileWidth,
-} from '../../src/ledger/tiles/tiles.ts'
-import { compactRange } from '../../src/ledger/tree.ts'
+} from '../../src/verifier/tiles.ts'
+import { compactRange } from '../../src/verifier/tree.ts'
 import { rootOf } from './reference.ts'
 import { base64, patternLeaves, patternRecord, vectors } from './vectors.ts'
 

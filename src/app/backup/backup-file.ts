@@ -9,7 +9,7 @@ import {
   isWhole,
   type MemberTest,
   parseCanonical,
-} from '../../history/export/member-tests.ts'
+} from '../../verifier/export/member-tests.ts'
 
 /** Name of the file that describes a backup. It is written last, so a backup without it is incomplete. */
 export const BACKUP_FILE = 'backup.json'

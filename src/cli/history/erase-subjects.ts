@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import { fail, isFailure } from '../../base/failure.ts'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import type { SubjectErased } from '../../contract/history/searches.ts'
+import { plainText, textOfFile } from '../../verifier/check/evidence.ts'
 import type { Client } from '../client/client.ts'
 import { pages } from '../client/lists.ts'
-import { plainText, textOfFile } from '../ledger/checkpoint-file.ts'
 import {
   type CommandServices,
   clientOf,

@@ -1,17 +1,17 @@
 import { fail } from '../../base/failure.ts'
 import type { HistoryEvents } from '../../contract/history/events.ts'
 import type { LedgerCheckpoints } from '../../contract/history/ledger.ts'
-import { isSameHash } from '../../ledger/hashes.ts'
 import { changesTo, type KeyChange, keyChangeOf } from '../../ledger/key-changes.ts'
-import { parseCheckpoint, type VerifiedCheckpoint, verifyCheckpoint } from '../../ledger/note/checkpoint.ts'
-import type { VerifierKey } from '../../ledger/note/vkey.ts'
-import { verifyProof } from '../../ledger/proof/proof-text.ts'
+import { PROOF_REFUSED } from '../../verifier/check/event-proof.ts'
+import { type Named, trustedKeys } from '../../verifier/check/evidence.ts'
+import { isSameHash } from '../../verifier/hashes.ts'
+import { parseCheckpoint, type VerifiedCheckpoint, verifyCheckpoint } from '../../verifier/note/checkpoint.ts'
+import type { VerifierKey } from '../../verifier/note/vkey.ts'
+import { verifyProof } from '../../verifier/proof/proof-text.ts'
 import type { Client } from '../client/client.ts'
 import { pages } from '../client/lists.ts'
 import { EVENTS } from '../history/event.ts'
-import { PROOF_REFUSED } from '../history/proof/proof-words.ts'
 import { keysOfService, LEDGER } from './ledger-client.ts'
-import { type Named, trustedKeys } from './trusted-keys.ts'
 
 /** Items of a page that is requested from a service. */
 const PAGE = 1_000

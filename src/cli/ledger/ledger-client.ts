@@ -1,11 +1,11 @@
 import { fail } from '../../base/failure.ts'
 import { fairGate } from '../../base/gate.ts'
-import { HASH_BYTES } from '../../ledger/hashes.ts'
-import type { VerifierKey } from '../../ledger/note/vkey.ts'
-import type { ReadNodes } from '../../ledger/proof/proofs.ts'
-import { keysOf } from '../../ledger/retained-checkpoint.ts'
 import { nodesFromTiles, type ReadTile } from '../../ledger/tiles/tile-reader.ts'
-import { tilePath, tileWidth } from '../../ledger/tiles/tiles.ts'
+import { keysOf } from '../../verifier/check/evidence.ts'
+import { HASH_BYTES } from '../../verifier/hashes.ts'
+import type { VerifierKey } from '../../verifier/note/vkey.ts'
+import type { ReadNodes } from '../../verifier/proof/proofs.ts'
+import { tilePath, tileWidth } from '../../verifier/tiles.ts'
 import type { Client } from '../client/client.ts'
 
 /** Path of the ledger. */

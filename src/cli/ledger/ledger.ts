@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import type { LedgerReport } from '../../app/ledger/state-of-stores.ts'
 import { EXIT } from '../../base/failure.ts'
+import { retainedText } from '../../verifier/check/evidence.ts'
 import { dataConfig } from '../offline/store-config.ts'
 import { type CommandServices, type FileOptions, reasonOf, withConfig, withOutput } from '../options.ts'
 import { type Column, type OutputOptions, printOne } from '../terminal/output.ts'
 import { confirm } from '../terminal/terminal.ts'
-import { retainedText } from './checkpoint-file.ts'
 
 const COLUMNS: readonly Column<LedgerReport>[] = [
   ['STATE', ({ state }) => state],

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Restored } from '../../app/backup/restore-backup.ts'
 import { fail } from '../../base/failure.ts'
-import { retainedText } from '../ledger/checkpoint-file.ts'
+import { retainedText } from '../../verifier/check/evidence.ts'
 import { type CommandServices, reasonOf } from '../options.ts'
 import { progressBar } from '../terminal/progress.ts'
 

@@ -1,6 +1,6 @@
 import Table from 'cli-table3'
+import { csvOf } from '../../base/csv.ts'
 import { fail } from '../../base/failure.ts'
-import { csvOf } from '../../contract/readers/csv.ts'
 import { escapeControl, printForeign, type Terminal } from './terminal.ts'
 
 export type Format = 'table' | 'csv' | 'json' | 'ndjson' | 'name'

@@ -1,5 +1,5 @@
 import { isLoopback } from '../../auth/outgoing/hosts.ts'
-import { parseVkey } from '../../ledger/note/vkey.ts'
+import { parseVkey } from '../../verifier/note/vkey.ts'
 import { url } from '../addresses.ts'
 import { counted, list, record } from '../collections.ts'
 import { printDuration } from '../duration.ts'

@@ -1,29 +1,13 @@
 import { Type } from 'typebox'
 import { invalid } from '../../base/errors.ts'
+import { type FilterValues, filterValuesIn } from '../../verifier/export/filter.ts'
 import type { Field } from '../readers/field.ts'
 import { absent, text } from '../readers/fields.ts'
 import { positionOf } from '../readers/moment.ts'
 import { fits, lengthOf } from '../readers/value.ts'
 
-/**
- * Values of a filter. `any`: the event must have one of these values (empty: every value matches). `none`: the event
- * must have none of these values.
- */
-type Values = { readonly any: readonly string[]; readonly none: readonly string[] }
-
 const VALUES_MAX = 20
 const [Q_MIN, Q_MAX] = [3, 200]
-
-/** Values of a list separated by commas. A backslash escapes a comma and a backslash. */
-const listed = (text: string): readonly string[] => {
-  const values: string[] = ['']
-  for (let n = 0; n < text.length; n++) {
-    const unit = text[n]!
-    if (unit === ',') values.push('')
-    else values[values.length - 1] += unit === '\\' && /[\\,]/.test(text[n + 1] ?? '') ? text[++n]! : unit
-  }
-  return values.filter((value) => value !== '')
-}
 
 const unlimited = text({ stored: false })
 
@@ -31,17 +15,15 @@ const unlimited = text({ stored: false })
  * Filter with a list of values; values that begin with `!` are excluded. An absent or empty filter is undefined.
  * `isKnown` refuses other values.
  */
-export const filterValues = (isKnown: (value: string) => boolean = () => true): Field<Values | undefined> => ({
+export const filterValues = (isKnown: (value: string) => boolean = () => true): Field<FilterValues | undefined> => ({
   schema: Type.String(),
   optional: true,
   read: (value, name) => {
-    const given = listed(unlimited.read(value, name))
-    if (given.length === 0) return undefined
-    if (given.length > VALUES_MAX) invalid(name, `must contain at most ${VALUES_MAX} elements`)
-    const none = given.filter((one) => one.startsWith('!')).map((one) => one.slice(1))
-    const any = given.filter((one) => !one.startsWith('!'))
-    const unknown = [...any, ...none].find((one) => !isKnown(one))
-    return unknown === undefined ? { any, none } : invalid(name, `unknown value "${unknown}"`)
+    const given = filterValuesIn(unlimited.read(value, name))
+    const all = given ? [...given.any, ...given.none] : []
+    if (all.length > VALUES_MAX) invalid(name, `must contain at most ${VALUES_MAX} elements`)
+    const unknown = all.find((one) => !isKnown(one))
+    return unknown === undefined ? given : invalid(name, `unknown value "${unknown}"`)
   },
 })
 

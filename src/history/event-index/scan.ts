@@ -1,7 +1,8 @@
 import { forEachSliced, sliced, timeSlicer } from '../../base/event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { type IndexedEvent, indexedEvent } from '../facts.ts'
-import { type EventFilter, eventFilter } from '../filter.ts'
+import { type IndexedEvent, indexedEvent } from '../../verifier/export/facts.ts'
+import { type EventFilter, eventFilter } from '../../verifier/export/filter.ts'
+import { summaryOfEvent } from '../forms.ts'
 import {
   ascending,
   descending,
@@ -192,7 +193,7 @@ export async function* stepsThrough(
   range: LogRange,
   isDescending = false,
 ): Steps {
-  const passes = eventFilter(filter)
+  const passes = eventFilter(filter, summaryOfEvent)
   const search = sources.search.by(filter)
   if (search.isPlain) return yield* examined(sources, passes, range, isDescending)
   for await (const part of partsOf(sources, search, range, isDescending))
@@ -220,7 +221,7 @@ export const scanEvents = async (
   range: LogRange,
   { most, decided, take, isEnough = () => false }: Scan,
 ): Promise<boolean> => {
-  const passes = eventFilter(filter)
+  const passes = eventFilter(filter, summaryOfEvent)
   const pause = timeSlicer()
   let examined = 0
   for await (const part of partsOf(sources, sources.search.by(filter), range)) {

@@ -1,6 +1,6 @@
 import { sliced } from '../../base/event-loop.ts'
 import type { Views } from '../../projections/views.ts'
-import { type EventFilter, type FilterValues, LISTED, listedTest } from '../filter.ts'
+import { type EventFilter, type FilterValues, LISTED, listedTest } from '../../verifier/export/filter.ts'
 import {
   addSet,
   type Bitmap,

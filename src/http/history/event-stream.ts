@@ -1,13 +1,13 @@
 import { invalid } from '../../base/errors.ts'
 import { sliced } from '../../base/event-loop.ts'
 import type { EventsFormat, HistoryEvents } from '../../contract/history/events.ts'
-import { csvRow } from '../../contract/readers/csv.ts'
 import { named } from '../../contract/readers/input.ts'
-import type { IndexedEvent } from '../../history/facts.ts'
-import { COLUMNS, eventLine } from '../../history/forms.ts'
 import type { ExportStep } from '../../history/history.ts'
 import { ocsfEvent } from '../../history/ocsf.ts'
 import type { OpenEvent, OpenedFields } from '../../history/opened-fields.ts'
+import { CSV_TITLES, csvLine } from '../../verifier/export/csv.ts'
+import type { IndexedEvent } from '../../verifier/export/facts.ts'
+import { eventLine } from '../../verifier/export/ndjson.ts'
 import { contextOf } from '../commands/command-context.ts'
 import type { HistoryService } from '../services/history.ts'
 import { parametersOf } from '../wire/path.ts'
@@ -37,8 +37,6 @@ type Form = {
   readonly text: (event: IndexedEvent, opened?: OpenedFields) => string | undefined
 }
 
-const TITLES = csvRow(COLUMNS.map(([title]) => title))
-
 const NDJSON = { type: 'application/x-ndjson', extension: 'ndjson', head: '' }
 
 const FORMS: Readonly<Record<Exclude<ExportFormat, 'ocsf'>, Form>> = {
@@ -46,8 +44,8 @@ const FORMS: Readonly<Record<Exclude<ExportFormat, 'ocsf'>, Form>> = {
   csv: {
     type: 'text/csv; charset=utf-8; header=present',
     extension: 'csv',
-    head: TITLES,
-    text: (event) => csvRow(COLUMNS.map(([, text]) => text(event))),
+    head: CSV_TITLES,
+    text: csvLine,
   },
 }
 

@@ -11,9 +11,9 @@ import {
   histogramQuery,
 } from '../../contract/history/events.ts'
 import type { Query } from '../../contract/readers/input.ts'
-import { type EventFilter, filterIn } from '../../history/filter.ts'
 import { knownNames } from '../../history/known-names.ts'
 import type { LogRange, RangeBounds } from '../../history/ranges.ts'
+import { type EventFilter, filterIn } from '../../verifier/export/filter.ts'
 import { beforeRules } from '../route/required-rights.ts'
 import type { Call } from '../route/route.ts'
 import { acceptedForm } from '../wire/accept.ts'

@@ -1,6 +1,6 @@
-import type { IndexedEvent } from '../../history/facts.ts'
-import type { EventFilter } from '../../history/filter.ts'
 import type { History } from '../../history/history.ts'
+import type { IndexedEvent } from '../../verifier/export/facts.ts'
+import type { EventFilter } from '../../verifier/export/filter.ts'
 
 /** The events that issued tokens to a person, oldest first. The search ends early after an abort. */
 export async function* issuesTo(

@@ -1,12 +1,12 @@
 import type { LRUCache } from 'lru-cache'
 import { forEachSliced, sliced } from '../../base/event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { entryOf, leafOf } from '../entry.ts'
-import type { Hash } from '../hashes.ts'
+import { entryOf, leafOf } from '../../verifier/entry.ts'
+import type { Hash } from '../../verifier/hashes.ts'
+import { TILE_WIDTH } from '../../verifier/tiles.ts'
 import type { LedgerStore } from '../ledger-store.ts'
 import { rootOfTile } from './tile-hashes.ts'
 import { soundTile, type TileMacs } from './tile-macs.ts'
-import { TILE_WIDTH } from './tiles.ts'
 
 /** The log from which tiles are made. */
 export type TileSource = {

@@ -1,13 +1,13 @@
 import { backgroundSlicer, sliced } from '../../base/event-loop.ts'
 import type { Stored } from '../../events/log.ts'
-import { entryOf, leafOf } from '../entry.ts'
+import { entryOf, leafOf } from '../../verifier/entry.ts'
+import { type Hash, isSameHash } from '../../verifier/hashes.ts'
+import { TILE_WIDTH } from '../../verifier/tiles.ts'
 import { type FullTile, growingTree, type RightTiles } from '../growing-tree.ts'
-import { type Hash, isSameHash } from '../hashes.ts'
 import type { LedgerStore, SealedRecord, StoredTile } from '../ledger-store.ts'
 import { keptInStore, type LogDifference, leafComparison, sealedSize } from '../log-comparison.ts'
 import type { TileSource } from './full-tiles.ts'
 import { soundTile, type TileMacs, type TileRoot } from './tile-macs.ts'
-import { TILE_WIDTH } from './tiles.ts'
 
 /** Parts that store the tiles of a tree over a log. */
 export type StoredTilesOptions = TileSource & {

@@ -1,5 +1,5 @@
-import { HASH_BYTES, type Hash, isSameHash } from '../hashes.ts'
-import { nodeInTile, TILE_WIDTH } from './tiles.ts'
+import { HASH_BYTES, type Hash, isSameHash } from '../../verifier/hashes.ts'
+import { nodeInTile, TILE_WIDTH } from '../../verifier/tiles.ts'
 
 /** Root of the subtree over a full tile; undefined if the tile is not full. */
 export const rootOfTile = (bytes: Uint8Array): Hash | undefined =>

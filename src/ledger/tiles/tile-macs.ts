@@ -1,9 +1,9 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
-import { base64Of } from '../base64.ts'
-import { HASH_BYTES, type Hash, hashesOf } from '../hashes.ts'
+import { base64Of } from '../../verifier/base64.ts'
+import { HASH_BYTES, type Hash, hashesOf } from '../../verifier/hashes.ts'
+import { TILE_WIDTH } from '../../verifier/tiles.ts'
 import type { LedgerStore, SealedRecord, StoredTile } from '../ledger-store.ts'
 import { isTileOf } from './tile-hashes.ts'
-import { TILE_WIDTH } from './tiles.ts'
 
 /** A tile without its hashes. Its root stands for them. */
 export type TileRoot = Omit<StoredTile, 'hashes'>

@@ -1,6 +1,6 @@
-import type { Hash } from '../hashes.ts'
-import type { ReadNodes } from '../proof/proofs.ts'
-import { nodeInTile, tileOfNode } from './tiles.ts'
+import type { Hash } from '../../verifier/hashes.ts'
+import type { ReadNodes } from '../../verifier/proof/proofs.ts'
+import { nodeInTile, tileOfNode } from '../../verifier/tiles.ts'
 
 /** Level and index of a tile of hashes. */
 type TileAddress = { readonly level: number; readonly index: number }

@@ -1,6 +1,6 @@
+import { isOfKey, type NoteSignature, parseSignatures, verifySignature } from '../../verifier/note/note.ts'
+import type { VerifierKey } from '../../verifier/note/vkey.ts'
 import type { KeptCheckpoint } from '../ledger-store.ts'
-import { isOfKey, type NoteSignature, parseSignatures, verifySignature } from '../note/note.ts'
-import type { VerifierKey } from '../note/vkey.ts'
 
 /** Maximum difference in ms between the time of a cosignature and the clock. */
 const TOLERANCE_MS = 300_000

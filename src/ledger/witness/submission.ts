@@ -1,11 +1,11 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import { base64Of } from '../base64.ts'
-import { sha256 } from '../hashes.ts'
+import { base64Of } from '../../verifier/base64.ts'
+import { sha256 } from '../../verifier/hashes.ts'
+import { parseSize, verifyCheckpoint } from '../../verifier/note/checkpoint.ts'
+import type { VerifierKey } from '../../verifier/note/vkey.ts'
+import { consistencyProof, type ReadNodes } from '../../verifier/proof/proofs.ts'
 import type { KeptCheckpoint, WitnessedCheckpoint } from '../ledger-store.ts'
-import { parseSize, verifyCheckpoint } from '../note/checkpoint.ts'
-import type { VerifierKey } from '../note/vkey.ts'
-import { consistencyProof, type ReadNodes } from '../proof/proofs.ts'
 import { bodyOf, type Cosignature, cosignatureIn } from './cosignatures.ts'
 
 /** Maximum number of submissions of one checkpoint, each from another size. */

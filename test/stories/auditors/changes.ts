@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Test } from 'tap'
 import type { HistoryEvents } from '../../../src/contract/history/events.ts'
-import type { Manifest } from '../../../src/history/export/manifest.ts'
+import type { Manifest } from '../../../src/verifier/export/manifest.ts'
 import { type Audited, eventLines } from './answers.ts'
 
 /** Asks Q10 to Q14: operation, changes and past states. */

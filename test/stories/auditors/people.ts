@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import type { Manifest } from '../../../src/history/export/manifest.ts'
+import type { Manifest } from '../../../src/verifier/export/manifest.ts'
 import { rollcall } from '../../cli/service.ts'
 import { onCluster } from '../../cluster/own.ts'
 import { startService } from '../../start.ts'

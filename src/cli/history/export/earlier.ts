@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { fail } from '../../../base/failure.ts'
-import type { ExportFile } from '../../../history/export/manifest.ts'
-import type { PlacedLine } from '../../../history/export/read-line.ts'
-import type { Selection } from '../../../ledger/proof/cover.ts'
+import type { ExportFile } from '../../../verifier/export/manifest.ts'
+import type { Measured } from '../../../verifier/export/read-file.ts'
+import type { PlacedLine } from '../../../verifier/export/read-line.ts'
+import type { Selection } from '../../../verifier/proof/cover.ts'
 import type { ExportForm } from './forms.ts'
 import { PARTIAL } from './part-writer.ts'
 import { type Earlier, isSplit, partPath, type Split } from './parts.ts'
-import type { Measured } from './read-file.ts'
 import type { ExportRange } from './source.ts'
 
 type Output = { readonly out: string; readonly split: Split; readonly gzip: boolean; readonly form: ExportForm }

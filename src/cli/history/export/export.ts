@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { EXIT, fail } from '../../../base/failure.ts'
-import { EXPORT_FORMATS, type ExportFormat } from '../../../history/export/manifest.ts'
+import { EXPORT_FORMATS, type ExportFormat } from '../../../verifier/export/manifest.ts'
 import { type StoreOptions, storeConfig, withStore } from '../../offline/store-config.ts'
 import { type CommandServices, clientOf, type TargetOptions, wholeNumber, withTarget } from '../../options.ts'
 import { abortOn } from '../../signals.ts'

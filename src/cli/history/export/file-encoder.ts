@@ -1,5 +1,5 @@
-import type { IndexedEvent } from '../../../history/facts.ts'
 import type { OpenedFields } from '../../../history/opened-fields.ts'
+import type { IndexedEvent } from '../../../verifier/export/facts.ts'
 
 /** An event on its way into a file: its NDJSON line, and for other forms the event and its opened personal data. */
 export type ExportedEvent = {

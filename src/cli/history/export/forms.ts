@@ -1,31 +1,26 @@
-import { csvRow } from '../../../contract/readers/csv.ts'
-import { cloudEvent } from '../../../history/cloud-events.ts'
-import { cloudEventReader } from '../../../history/export/cloud-event-lines.ts'
-import { csvReader } from '../../../history/export/csv-rows.ts'
-import { type ExportFormat, ledgerIdIn, type Manifest } from '../../../history/export/manifest.ts'
-import { readNdjson, readOpenedNdjson } from '../../../history/export/ndjson-lines.ts'
-import { readOcsf } from '../../../history/export/ocsf-lines.ts'
-import type { PlacedLine, ReadLine, ReadLines, ReadLinesOf } from '../../../history/export/read-line.ts'
-import { COLUMNS } from '../../../history/forms.ts'
 import { ocsfEvent } from '../../../history/ocsf.ts'
+import { lineReader } from '../../../verifier/check/lines.ts'
+import { cloudEvent } from '../../../verifier/export/cloud-events.ts'
+import { CSV_TITLES, csvLine } from '../../../verifier/export/csv.ts'
+import { type ExportFormat, ledgerIdIn, type Manifest } from '../../../verifier/export/manifest.ts'
+import { type FileLines, linesOfFile, type Measured } from '../../../verifier/export/read-file.ts'
+import type { PlacedLine, ReadLinesOf } from '../../../verifier/export/read-line.ts'
 import type { ExportedEvent, FileEncoder } from './file-encoder.ts'
-import { type FileLines, linesOfFile, type Measured } from './read-file.ts'
 
 /**
  * Form of export files: bytes before the first event; text of an event, by which files are split (undefined: left out);
  * encoder of a file; reader of a file. `isContinued`: an unfinished file can be continued after its last event.
  */
-type Form<L> = {
+export type ExportForm = {
   readonly headBytes: number
   readonly text: (event: ExportedEvent) => string | undefined
   readonly encoder: () => FileEncoder
-  readonly lines: (path: string, gzip: boolean, measured: Measured) => AsyncIterable<FileLines<L>>
+  readonly lines: (path: string, gzip: boolean, measured: Measured) => AsyncIterable<FileLines<PlacedLine>>
   readonly isContinued: boolean
 }
-export type ExportForm = Form<PlacedLine>
 
 /** Form whose files consist of a head and the texts of the events. */
-const textForm = <L>(head: string, text: ExportForm['text'], reader: () => ReadLinesOf<L>): Form<L> => ({
+const textForm = (text: ExportForm['text'], reader: () => ReadLinesOf<PlacedLine>, head = ''): ExportForm => ({
   headBytes: Buffer.byteLength(head),
   text,
   encoder: () => ({ head: () => head, add: (_event, shown) => shown, end: () => '' }),
@@ -33,22 +28,25 @@ const textForm = <L>(head: string, text: ExportForm['text'], reader: () => ReadL
   isContinued: true,
 })
 
-/** Formats whose lines hold the stored texts of the events. */
-type ProvenFormat = Exclude<ExportFormat, 'ocsf'>
+const readOcsfLine = (line: string): PlacedLine | undefined => {
+  try {
+    const event = JSON.parse(line) as { readonly metadata?: { readonly sequence?: unknown } } | null
+    const index = event?.metadata?.sequence
+    const isIndex = typeof index === 'number' && Number.isSafeInteger(index) && index >= 0
+    return isIndex ? { index, isExact: JSON.stringify(event) === line } : undefined
+  } catch {
+    return undefined
+  }
+}
 
-/** Form of the files of OCSF events of a ledger. */
-const ocsfForm = (origin: string): ExportForm =>
-  textForm(
-    '',
-    ({ event, opened }) => {
-      const json = ocsfEvent(event(), origin, opened?.())
-      return json && `${json}\n`
-    },
-    () => readOcsf,
-  )
+/** Reads the indexes of the lines of an OCSF export, with which an interrupted export continues. */
+const readOcsf: ReadLinesOf<PlacedLine> = (bytes) => {
+  const used = bytes.lastIndexOf(0x0a) + 1
+  return { lines: bytes.toString('utf8', 0, used).split('\n').slice(0, -1).map(readOcsfLine), used }
+}
 
 /** Returns the form of Parquet. Its library is loaded only then. */
-const parquetForm = async (): Promise<Form<ReadLine>> => {
+const parquetForm = async (): Promise<ExportForm> => {
   const { storedTexts } = await import('../parquet/columns.ts')
   const { parquetEncoder } = await import('../parquet/encode.ts')
   const { parquetLines } = await import('../parquet/read.ts')
@@ -62,38 +60,23 @@ const parquetForm = async (): Promise<Form<ReadLine>> => {
 }
 
 /** Returns the form of a format; CloudEvents name the ledger of an origin, and NDJSON can have opened personal data. */
-export const provenFormOf = async (
-  format: ProvenFormat,
-  origin: string,
-  personal: Manifest['personal'],
-): Promise<Form<ReadLine>> => {
-  if (format === 'parquet') return parquetForm()
-  if (format === 'ndjson')
-    return textForm(
-      '',
-      ({ line }) => line(),
-      (): ReadLines => (personal === 'open' ? readOpenedNdjson : readNdjson),
-    )
-  if (format === 'csv')
-    return textForm(
-      csvRow(COLUMNS.map(([title]) => title)),
-      ({ event }) => {
-        const shown = event()
-        return csvRow(COLUMNS.map(([, text]) => text(shown)))
-      },
-      () => csvReader(csvRow),
-    )
-  const ledger = ledgerIdIn(origin)
-  return textForm(
-    '',
-    ({ event }) => `${cloudEvent(event(), ledger)}\n`,
-    () => cloudEventReader(ledger),
-  )
-}
-
-/** Returns the form of a format. */
 export const formOf = async (
   format: ExportFormat,
   origin: string,
   personal: Manifest['personal'],
-): Promise<ExportForm> => (format === 'ocsf' ? ocsfForm(origin) : provenFormOf(format, origin, personal))
+): Promise<ExportForm> => {
+  if (format === 'parquet') return parquetForm()
+  if (format === 'ocsf')
+    return textForm(
+      ({ event, opened }) => {
+        const json = ocsfEvent(event(), origin, opened?.())
+        return json && `${json}\n`
+      },
+      () => readOcsf,
+    )
+  const reader = () => lineReader(format, { origin, personal })
+  if (format === 'ndjson') return textForm(({ line }) => line(), reader)
+  if (format === 'csv') return textForm(({ event }) => csvLine(event()), reader, CSV_TITLES)
+  const ledger = ledgerIdIn(origin)
+  return textForm(({ event }) => `${cloudEvent(event(), ledger)}\n`, reader)
+}

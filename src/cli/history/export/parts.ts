@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { fail } from '../../../base/failure.ts'
-import type { ExportFile } from '../../../history/export/manifest.ts'
+import type { ExportFile } from '../../../verifier/export/manifest.ts'
 import type { ExportedEvent, FileEncoder } from './file-encoder.ts'
 import type { ExportForm } from './forms.ts'
 import { fileWriter, type PartWriter } from './part-writer.ts'

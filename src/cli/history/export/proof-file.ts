@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
-import type { Manifest } from '../../../history/export/manifest.ts'
-import { base64Of } from '../../../ledger/base64.ts'
-import type { Hash } from '../../../ledger/hashes.ts'
+import { base64Of } from '../../../verifier/base64.ts'
+import type { Manifest } from '../../../verifier/export/manifest.ts'
+import type { Hash } from '../../../verifier/hashes.ts'
 import { fileWriter, type PartWriter } from './part-writer.ts'
 
 /** Number of hashes that stand in the manifest itself. */

@@ -1,4 +1,4 @@
-import type { ReadNodes } from '../../../ledger/proof/proofs.ts'
+import type { ReadNodes } from '../../../verifier/proof/proofs.ts'
 import type { LedgerNow } from '../../ledger/ledger-client.ts'
 import type { ExportedEvent } from './file-encoder.ts'
 

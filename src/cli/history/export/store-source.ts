@@ -2,12 +2,13 @@ import type { StoredRecords } from '../../../app/stores/stored-records.ts'
 import { timeSlicer } from '../../../base/event-loop.ts'
 import { fail } from '../../../base/failure.ts'
 import { eventsQuery } from '../../../contract/history/events.ts'
-import { indexedEvent } from '../../../history/facts.ts'
-import { eventFilter, filterIn } from '../../../history/filter.ts'
-import { eventLine } from '../../../history/forms.ts'
+import { summaryOfEvent } from '../../../history/forms.ts'
 import { knownNames } from '../../../history/known-names.ts'
-import { entryOf, leafOf } from '../../../ledger/entry.ts'
-import { type LeafList, leafList } from '../../ledger/leaf-list.ts'
+import { type LeafList, leafList } from '../../../verifier/check/leaf-list.ts'
+import { entryOf, leafOf } from '../../../verifier/entry.ts'
+import { indexedEvent } from '../../../verifier/export/facts.ts'
+import { eventFilter, filterIn } from '../../../verifier/export/filter.ts'
+import { eventLine } from '../../../verifier/export/ndjson.ts'
 import type { ExportedEvent } from './file-encoder.ts'
 import type { ExportRange, ExportSelection, ExportSource } from './source.ts'
 
@@ -15,7 +16,7 @@ import type { ExportRange, ExportSelection, ExportSource } from './source.ts'
 const readSelection = ({ filter, bounds }: ExportSelection) => {
   const texts = Object.entries({ ...filter, ...bounds })
   const asked = eventsQuery(knownNames).read(texts.map(([name, text]) => ({ name, text, bare: false })))
-  return { asked, passes: eventFilter(filterIn(asked)) }
+  return { asked, passes: eventFilter(filterIn(asked), summaryOfEvent) }
 }
 
 /** Events of a store, read from its log. The leaves of its records give the hashes of the tree. */

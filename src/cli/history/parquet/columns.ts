@@ -1,6 +1,7 @@
 import type { SchemaElement } from 'hyparquet'
-import type { IndexedEvent } from '../../../history/facts.ts'
-import { COLUMNS, validText } from '../../../history/forms.ts'
+import { validText } from '../../../history/forms.ts'
+import { COLUMNS } from '../../../verifier/export/csv.ts'
+import type { IndexedEvent } from '../../../verifier/export/facts.ts'
 
 /** Limits of a row group: rows, and bytes of `data` and `meta`, whichever is first. */
 export const GROUP = { rows: 10_000, bytes: 16_777_216 } as const

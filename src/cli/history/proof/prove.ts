@@ -1,15 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { EXIT, fail, isFailure } from '../../../base/failure.ts'
-import { readNdjson } from '../../../history/export/ndjson-lines.ts'
-import { type VerifiedProof, verifyProof, type Withheld } from '../../../ledger/proof/proof-text.ts'
+import { eventFileText, PROOF_REFUSED } from '../../../verifier/check/event-proof.ts'
+import { readNdjson } from '../../../verifier/export/ndjson.ts'
+import { type VerifiedProof, verifyProof, type Withheld } from '../../../verifier/proof/proof-text.ts'
 import type { Client } from '../../client/client.ts'
 import { keysOfService, LEDGER } from '../../ledger/ledger-client.ts'
 import { type CommandServices, clientOf, names, type TargetOptions, wholeNumber, withTarget } from '../../options.ts'
 import { printForeign } from '../../terminal/terminal.ts'
 import { writeWhole } from '../../whole-file.ts'
 import { EVENTS, eventAt } from '../event.ts'
-import { eventFileText } from './event-file.ts'
-import { PROOF_REFUSED } from './proof-words.ts'
 
 const TEXTS: readonly Withheld[] = ['data', 'meta']
 

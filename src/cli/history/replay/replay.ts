@@ -6,16 +6,24 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Replayed, ReplayedModel } from '../../../app/offline/replay.ts'
 import { EXIT, fail } from '../../../base/failure.ts'
 import type { Config } from '../../../config/load.ts'
-import { keysGiven, vkeyOption } from '../../ledger/checkpoint-file.ts'
+import { keysGiven } from '../../../verifier/check/evidence.ts'
+import { verifyExport } from '../../../verifier/check/export-check.ts'
+import { findingLine } from '../../../verifier/check/findings.ts'
+import { type GivenExport, readManifest } from '../../../verifier/check/inputs.ts'
 import { embeddedConfig, type StoreOptions, storeConfig, withStore } from '../../offline/store-config.ts'
-import { type CommandServices, clientOf, several, type TargetOptions, withOutput, withTarget } from '../../options.ts'
+import {
+  type CommandServices,
+  clientOf,
+  several,
+  type TargetOptions,
+  vkeyOption,
+  withOutput,
+  withTarget,
+} from '../../options.ts'
 import { abortOn } from '../../signals.ts'
 import { type Column, type OutputOptions, printMany } from '../../terminal/output.ts'
 import { progressBar } from '../../terminal/progress.ts'
 import { printForeign } from '../../terminal/terminal.ts'
-import { verifyExport } from '../verify/export-check.ts'
-import { findingLine } from '../verify/findings.ts'
-import { type GivenExport, readManifest } from '../verify/inputs.ts'
 import { comparedModels } from './service-models.ts'
 import { exportedRecords, paced, type ReplaySource, recordsOfService, untilTest } from './sources.ts'
 
@@ -50,7 +58,7 @@ const speedOf = (text: string): number | 'max' => {
 /** Verifies an export as `events verify` does; fails with exit code 3 if it is wrong. */
 const insistOnExport = async (given: GivenExport, { vkey }: ReplayOptions, { terminal }: CommandServices) => {
   const keys = vkey && (await keysGiven(vkey))
-  const { found } = await verifyExport(given, { keys, checkpoints: [], hashes: undefined }, () => undefined)
+  const { found } = await verifyExport(given, { keys, checkpoints: [], hashes: undefined }, {})
   if (found.count() === 0) return
   printForeign(terminal, found.kept.map((one) => `${findingLine(one)}\n`).join(''))
   fail('check', 'The export is not verified, so nothing was replayed.', 'Replay it unverified with --no-verify.')

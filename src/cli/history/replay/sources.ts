@@ -1,16 +1,16 @@
 import type { ReplayedPages } from '../../../app/offline/replay.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { fail } from '../../../base/failure.ts'
-import { type IndexedEvent, indexedEvent } from '../../../history/facts.ts'
-import { eventLine } from '../../../history/forms.ts'
+import type { GivenExport } from '../../../verifier/check/inputs.ts'
+import { lineReader } from '../../../verifier/check/lines.ts'
+import type { StoredRecord } from '../../../verifier/entry.ts'
+import { indexedEvent } from '../../../verifier/export/facts.ts'
+import { eventLine } from '../../../verifier/export/ndjson.ts'
+import { linesOfFile } from '../../../verifier/export/read-file.ts'
 import type { Client } from '../../client/client.ts'
 import { momentOf } from '../../moment.ts'
-import { provenFormOf } from '../export/forms.ts'
 import { serviceSource } from '../export/service-source.ts'
 import { indexIn } from '../filters.ts'
-import type { GivenExport } from '../verify/inputs.ts'
-
-type StoredRecord = IndexedEvent['record']
 
 /** Maximum number of records of a page. */
 const PAGE = 1_000
@@ -20,7 +20,7 @@ export type ReplaySource = { readonly pages: ReplayedPages; readonly total: numb
 
 /** Records of the files of an export. Fails with exit code 3 at a line that is not the next event. */
 export const exportedRecords = ({ manifest, paths }: GivenExport): ReplaySource => {
-  const { format, filter, index, gzip, origin, personal } = manifest
+  const { format, filter, index, gzip } = manifest
   if (format !== 'ndjson') fail('usage', `An export in the format ${format} cannot be replayed; use ndjson.`)
   if (Object.keys(filter).length > 0 || index.from !== 0)
     fail(
@@ -28,10 +28,10 @@ export const exportedRecords = ({ manifest, paths }: GivenExport): ReplaySource 
       'Only an export without a filter and from index 0 on can be replayed, because streams need their beginning.',
     )
   async function* pages() {
-    const form = await provenFormOf('ndjson', origin, personal)
+    const read = lineReader('ndjson', manifest)
     let next = 0
     for (const path of paths)
-      for await (const { lines } of form.lines(path, gzip, { sha256: '', bytes: 0 })) {
+      for await (const { lines } of linesOfFile(path, { gzip, read }, { sha256: '', bytes: 0 })) {
         const records: StoredRecord[] = lines.map((line) =>
           line?.index === next++
             ? line.record()

@@ -1,16 +1,15 @@
 import type { StoredRecords } from '../../../app/stores/stored-records.ts'
 import { fail } from '../../../base/failure.ts'
-import { isSameHash } from '../../../ledger/hashes.ts'
 import { treeOfPages } from '../../../ledger/log-comparison.ts'
-import { parseCheckpoint } from '../../../ledger/note/checkpoint.ts'
-import type { VerifierKey } from '../../../ledger/note/vkey.ts'
-import { tamperingOf } from '../../../ledger/proof/tampering.ts'
-import { keysOf } from '../../../ledger/retained-checkpoint.ts'
-import { leafList } from '../../ledger/leaf-list.ts'
-import { type Named, trustedKeys } from '../../ledger/trusted-keys.ts'
-import { agreementOf, checkpointOf, cosignedSizes } from './checkpoints.ts'
-import type { Retained, Verdict } from './export-check.ts'
-import { findings } from './findings.ts'
+import { agreementOf, checkpointOf, cosignedSizes } from '../../../verifier/check/checkpoints.ts'
+import { keysOf, type Named, type Retained, trustedKeys } from '../../../verifier/check/evidence.ts'
+import type { Verdict } from '../../../verifier/check/export-check.ts'
+import { findings } from '../../../verifier/check/findings.ts'
+import { leafList } from '../../../verifier/check/leaf-list.ts'
+import { isSameHash } from '../../../verifier/hashes.ts'
+import { parseCheckpoint } from '../../../verifier/note/checkpoint.ts'
+import type { VerifierKey } from '../../../verifier/note/vkey.ts'
+import { tamperingOf } from '../../../verifier/proof/tampering.ts'
 
 /** Reports the number of records after each page. */
 async function* withProgress<T>(
@@ -56,7 +55,7 @@ export const verifyStore = async (
   const { size, root, roots } = await treeOfPages(withProgress(store.pages(), progress), sizes, (leaf) => {
     if (retained.hashes) leaves.add(leaf)
   })
-  const tampering = retained.hashes && (await tamperingOf(retained.hashes, leaves.bytes()))
+  const tampering = retained.hashes && tamperingOf(retained.hashes, leaves.bytes())
   if (tampering) found.add(tampering)
   for (const checkpoint of checkpoints) {
     const present = roots.get(checkpoint.size)

@@ -1,3 +1,4 @@
+import { csvOf } from '../../../base/csv.ts'
 import {
   EventHistogram,
   EventStatistics,
@@ -6,7 +7,6 @@ import {
   type StatisticsRow,
   statisticsQuery,
 } from '../../../contract/history/counts.ts'
-import { csvOf } from '../../../contract/readers/csv.ts'
 import type { StatisticsRow as Counted } from '../../../history/statistics.ts'
 import { asOfReading } from '../../as-of-readings.ts'
 import { histogram, selectionBy } from '../../history/query.ts'

@@ -7,12 +7,12 @@ import {
   type ProofQuery,
   proofQuery,
 } from '../../../contract/history/ledger.ts'
-import { base64Of, hashOfBase64 } from '../../../ledger/base64.ts'
-import { entryOf, leafOf } from '../../../ledger/entry.ts'
 import type { KeptCheckpoint } from '../../../ledger/ledger-store.ts'
-import { proofText, type Withheld } from '../../../ledger/proof/proof-text.ts'
-import { consistencyProof, inclusionProof, verifyInclusion } from '../../../ledger/proof/proofs.ts'
-import { hasTile, parseTilePath, TILE_WIDTH } from '../../../ledger/tiles/tiles.ts'
+import { base64Of, hashOfBase64 } from '../../../verifier/base64.ts'
+import { entryOf, leafOf } from '../../../verifier/entry.ts'
+import { proofText, type Withheld } from '../../../verifier/proof/proof-text.ts'
+import { consistencyProof, inclusionProof, verifyInclusion } from '../../../verifier/proof/proofs.ts'
+import { hasTile, parseTilePath, TILE_WIDTH } from '../../../verifier/tiles.ts'
 import { eventAt } from '../../history/event-page.ts'
 import { extendedCheckpoint, insistOnSize, newestCheckpoint } from '../../history/newest-checkpoint.ts'
 import { countReading } from '../../history/recorded-reads.ts'

@@ -1,6 +1,18 @@
 import { hash } from 'node:crypto'
-import { leafOf } from '../../ledger/entry.ts'
-import { digitsIn, endOfJson, type ReadLine, type ReadLines, storedBytes, wholeIn } from './read-line.ts'
+import { leafOf, type StoredRecord } from '../entry.ts'
+import { digitsIn, endOfJson, type ReadLine, type ReadLines, storedBytes, storedText, wholeIn } from './read-line.ts'
+
+/** Last member of an event with opened personal data; without them, an empty text. */
+export const personalMember = (opened: object | undefined): string =>
+  opened ? `,"personal":${JSON.stringify(opened)}` : ''
+
+/** Line of an event in NDJSON. Without opened personal data it depends on the record and its index alone. */
+export const eventLine = ({ index, record }: IndexedRecord, opened?: object): string => {
+  const { id, stream, revision, type, time, position, data, meta } = record
+  const [streamText, typeText] = [JSON.stringify(stream), JSON.stringify(type)]
+  return `{"index":${index},"position":"${position}","id":${JSON.stringify(id)},"stream":${streamText},"revision":${revision},"type":${typeText},"time":${JSON.stringify(time)},"data":${storedText(data)},"meta":${storedText(meta)}${personalMember(opened)}}\n`
+}
+type IndexedRecord = { readonly index: number; readonly record: StoredRecord }
 
 /** Texts between the members of a line, in their order (api.md §16.5). */
 const MEMBERS = ['{"index":', ',"position":"', '","id":"', '","stream":"', '","revision":', ',"type":"', '","time":"']

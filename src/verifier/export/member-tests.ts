@@ -1,4 +1,4 @@
-import { canonical } from '../../events/json/canonical.ts'
+import { canonical } from '../../base/canonical.ts'
 
 type Members = Readonly<Record<string, unknown>>
 /** Test of a value in a JSON document. */

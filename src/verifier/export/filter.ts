@@ -1,12 +1,30 @@
-import type { Stored } from '../events/log.ts'
-import { summaryOf } from '../events/summary.ts'
-import { categoryOf, type Facts, factsOf, recordedOf } from './facts.ts'
+import { fail } from '../../base/failure.ts'
+import { instantOf } from '../../base/instant.ts'
+import type { StoredRecord } from '../entry.ts'
+import { categoryOf, type Facts, factsOf } from './facts.ts'
 
 /**
  * Values of one filter. An event must have one of the values in `any`, unless it is empty, and must have none of those
  * in `none`.
  */
 export type FilterValues = { readonly any: readonly string[]; readonly none: readonly string[] }
+
+/**
+ * Returns the values in a text, separated by commas; those that begin with `!` are excluded. A backslash escapes a comma
+ * and a backslash. Undefined if there is no value.
+ */
+export const filterValuesIn = (text: string): FilterValues | undefined => {
+  const values: string[] = ['']
+  for (let n = 0; n < text.length; n++) {
+    const unit = text[n]!
+    if (unit === ',') values.push('')
+    else values[values.length - 1] += unit === '\\' && /[\\,]/.test(text[n + 1] ?? '') ? text[++n]! : unit
+  }
+  const given = values.filter((value) => value !== '')
+  if (given.length === 0) return undefined
+  const none = given.filter((one) => one.startsWith('!')).map((one) => one.slice(1))
+  return { any: given.filter((one) => !one.startsWith('!')), none }
+}
 
 /** Filters with a list of values. */
 export const LISTED = [
@@ -82,7 +100,7 @@ const keyIn = (stream: string, category: string): string | undefined =>
 type Values = readonly (string | undefined)[]
 
 /** Filters that need only the columns of a record. */
-const BY_RECORD: readonly (readonly [Listed, (record: Stored) => Values])[] = [
+const BY_RECORD: readonly (readonly [Listed, (record: StoredRecord) => Values])[] = [
   ['category', ({ stream }) => [categoryOf(stream)]],
   ['stream', ({ stream }) => [stream]],
   ['flagKey', ({ stream }) => [keyIn(stream, 'flag')]],
@@ -90,7 +108,7 @@ const BY_RECORD: readonly (readonly [Listed, (record: Stored) => Values])[] = [
 ]
 
 /** Filters that need the content of a record. */
-const BY_FACTS: readonly (readonly [Listed, (facts: Facts, record: Stored) => Values])[] = [
+const BY_FACTS: readonly (readonly [Listed, (facts: Facts, record: StoredRecord) => Values])[] = [
   ['type', ({ type }) => [type]],
   ['actor', ({ actor: { id, kind } }) => [id, kind]],
   [
@@ -109,7 +127,7 @@ const BY_FACTS: readonly (readonly [Listed, (facts: Facts, record: Stored) => Va
 ]
 
 /** Passes each value that an event has for a filter. */
-export const eachValue = (record: Stored, take: (name: Listed, value: string) => void): void => {
+export const eachValue = (record: StoredRecord, take: (name: Listed, value: string) => void): void => {
   const facts = factsOf(record)
   const takeAll = (name: Listed, values: Values) => {
     for (const value of values) if (typeof value === 'string') take(name, value)
@@ -138,19 +156,26 @@ const testsOf = <A extends readonly unknown[]>(
     return [(...of: A) => test(valuesOf(...of))]
   })
 
-/** True if one of the texts that the filter `q` searches contains it. Personal data is never searched. */
-const contains = (q: string, { facts, record }: { readonly facts: Facts; readonly record: Stored }): boolean => {
-  const { reason, route } = facts.meta ?? {}
-  return [record.stream, facts.type, reason, route, summaryOf(recordedOf(facts, record))].some(
-    (text) => typeof text === 'string' && text.toLowerCase().includes(q),
-  )
-}
+/** Returns the summary of an event in English, which the filter `q` searches. */
+export type SummaryOf = (facts: Facts, record: StoredRecord) => string
 
-/** Returns the facts of the records that pass, and undefined for the others. */
-export const eventFilter = (filter: EventFilter): ((record: Stored) => Facts | 'passed' | undefined) => {
+/**
+ * Returns the facts of the records that pass, and undefined for the others. The filter `q` searches stream, type, reason,
+ * route and summary, and no personal data. Without `summaryOf` all records pass it.
+ */
+export const eventFilter = (
+  filter: EventFilter,
+  summaryOf: SummaryOf | undefined,
+): ((record: StoredRecord) => Facts | 'passed' | undefined) => {
   const [early, late] = [testsOf(filter, BY_RECORD), testsOf(filter, BY_FACTS)]
   const { from, to, within } = filter
-  const q = filter.q?.toLowerCase()
+  const q = summaryOf && filter.q?.toLowerCase()
+  const contains = (facts: Facts, record: StoredRecord): boolean => {
+    const { reason, route } = facts.meta ?? {}
+    return [record.stream, facts.type, reason, route, summaryOf?.(facts, record)].some(
+      (text) => typeof text === 'string' && text.toLowerCase().includes(q!),
+    )
+  }
   return (record) => {
     if ((from !== undefined && record.time < from) || (to !== undefined && record.time >= to)) return undefined
     if (within && !within.includes(categoryOf(record.stream))) return undefined
@@ -158,6 +183,20 @@ export const eventFilter = (filter: EventFilter): ((record: Stored) => Facts | '
     if (late.length === 0 && q === undefined) return 'passed'
     const facts = factsOf(record)
     if (!late.every((holds) => holds(facts, record))) return undefined
-    return q === undefined || contains(q, { facts, record }) ? facts : undefined
+    return q === undefined || contains(facts, record) ? facts : undefined
   }
 }
+
+const timeIn = (text: string | undefined): string | undefined =>
+  text && (instantOf(text) ?? fail('check', `The filter of the manifest has the malformed time "${text}".`))
+
+/**
+ * Returns the filter of a manifest. Names and values are applied, not validated, because a later version may have more.
+ */
+export const filterOfTexts = (texts: Readonly<Record<string, string>>): EventFilter =>
+  filterIn({
+    ...Object.fromEntries(LISTED.map((name) => [name, filterValuesIn(texts[name] ?? '')])),
+    q: texts['q'],
+    from: timeIn(texts['from']),
+    to: timeIn(texts['to']),
+  })

@@ -1,10 +1,46 @@
-import { entryOf, leafOf } from '../../ledger/entry.ts'
-import { indexedEvent } from '../facts.ts'
-import { COLUMN_PLACES, COLUMNS } from '../forms.ts'
+import { csvRow } from '../../base/csv.ts'
+import { entryOf, leafOf } from '../entry.ts'
+import { type IndexedEvent, indexedEvent } from './facts.ts'
 import { type ReadLine, type ReadLines, recordOfColumns } from './read-line.ts'
 
-/** Makes the CSV row of cells, with its end. */
-type RowOf = (cells: readonly string[]) => string
+/** Columns of the table of events, in their order. */
+export const COLUMNS: readonly (readonly [title: string, text: (event: IndexedEvent) => string])[] = [
+  ['index', ({ index }) => String(index)],
+  ['position', ({ record }) => String(record.position)],
+  ['time', ({ record }) => record.time],
+  ['type', ({ facts }) => facts.type],
+  ['version', ({ facts }) => String(facts.version)],
+  ['category', ({ facts }) => facts.category],
+  ['stream', ({ record }) => record.stream],
+  ['revision', ({ record }) => String(record.revision)],
+  ['id', ({ record }) => record.id],
+  ['namespace', ({ facts }) => facts.namespace ?? ''],
+  ['subject', ({ facts }) => facts.subject ?? ''],
+  ['method', ({ facts }) => facts.method ?? ''],
+  ['provider', ({ facts }) => facts.provider ?? ''],
+  ['outcome', ({ facts }) => facts.outcome],
+  ['command', ({ facts }) => facts.meta?.command ?? ''],
+  ['actor_kind', ({ facts }) => facts.actor.kind],
+  ['actor_id', ({ facts }) => facts.actor.id ?? ''],
+  ['actor_method', ({ facts }) => facts.actor.method ?? ''],
+  ['request_id', ({ facts }) => facts.meta?.requestId ?? ''],
+  ['correlation_id', ({ facts }) => facts.meta?.correlationId ?? ''],
+  ['causation_id', ({ facts }) => facts.meta?.causationId ?? ''],
+  ['route', ({ facts }) => facts.meta?.route ?? ''],
+  ['reason', ({ facts }) => facts.meta?.reason ?? ''],
+  ['instance', ({ facts }) => facts.meta?.instance ?? ''],
+  ['data', ({ record }) => record.data],
+  ['meta', ({ record }) => record.meta],
+]
+
+/** Places of the columns by their titles. */
+export const COLUMN_PLACES: ReadonlyMap<string, number> = new Map(COLUMNS.map(([title], n) => [title, n]))
+
+/** Row of the titles of the table of events. */
+export const CSV_TITLES = csvRow(COLUMNS.map(([title]) => title))
+
+/** Returns the row of an event in CSV. */
+export const csvLine = (event: IndexedEvent): string => csvRow(COLUMNS.map(([, text]) => text(event)))
 
 /** A text that stands behind an apostrophe because it begins like a formula. */
 const ESCAPED = /^'[=+\-@\t\r＝＋－＠]/
@@ -49,15 +85,14 @@ const rowAt = (
 }
 
 /** Reads the rows of a CSV export, the title row included. Each row is made again from its record and compared. */
-export const csvReader = (rowOf: RowOf): ReadLines => {
+export const csvReader = (): ReadLines => {
   let isTitled = false
-  const titles = rowOf(COLUMNS.map(([title]) => title))
   const readRow = (cells: readonly string[], row: string): ReadLine | undefined => {
     const found = recordOfColumns((title) => plain(cells[COLUMN_PLACES.get(title)!] ?? ''))
     if (found === undefined) return undefined
     const { index, record } = found
     const event = indexedEvent(index, record)
-    const isExact = rowOf(COLUMNS.map(([, text]) => text(event))) === row
+    const isExact = csvLine(event) === row
     return { index, leaf: leafOf(entryOf(record)), isExact, record: () => record }
   }
   return (bytes) => {
@@ -69,7 +104,7 @@ export const csvReader = (rowOf: RowOf): ReadLines => {
     for (let row = rowAt(text, 0); row !== undefined; row = rowAt(text, start)) {
       const given = text.slice(start, row.end)
       if (isTitled) lines.push(readRow(row.cells, given))
-      else if (given !== titles) lines.push(undefined)
+      else if (given !== CSV_TITLES) lines.push(undefined)
       isTitled = true
       start = row.end
       if (start >= text.length) break

@@ -1,12 +1,22 @@
-import { typeName } from '../events/define.ts'
-import type { Stored } from '../events/log.ts'
-import type { Actor, Meta } from '../events/meta.ts'
-import type { Recorded } from '../events/recorded.ts'
+import type { StoredRecord } from '../entry.ts'
 
 /** Outcome of an event, as auditors classify it. */
 type Outcome = 'success' | 'denied' | 'failed'
 
 type Members = Readonly<Record<string, unknown>>
+
+/** Metadata of an event that facts, filters and forms show. */
+type Envelope = Readonly<
+  Partial<
+    Record<
+      'command' | 'requestId' | 'correlationId' | 'causationId' | 'traceId' | 'route' | 'reason' | 'instance',
+      string
+    >
+  >
+>
+
+/** Sender of a command. */
+type Actor = { readonly kind: string; readonly id?: string; readonly method?: string }
 
 /** Fields of an event that follow from its record alone. A field that is absent is undefined. */
 export type Facts = {
@@ -24,13 +34,13 @@ export type Facts = {
   /** Token in the data, such as the token of a refused request. */
   readonly tokenId: string | undefined
   /** Envelope of the event; undefined if its text is not a JSON object. */
-  readonly meta: Partial<Meta> | undefined
+  readonly meta: Envelope | undefined
   /** Data; undefined if its text is not a JSON object. */
   readonly data: Members | undefined
 }
 
 /** An event in its place: index counts from 0 without gaps. */
-export type IndexedEvent = { readonly index: number; readonly record: Stored; readonly facts: Facts }
+export type IndexedEvent = { readonly index: number; readonly record: StoredRecord; readonly facts: Facts }
 
 const REFUSALS: ReadonlySet<string> = new Set(['LoginRefused', 'AuthenticationRefused'])
 
@@ -70,16 +80,13 @@ const textIn = (members: Members | undefined, name: string): string | undefined 
 /** Category of a stream: its name up to the first hyphen. */
 export const categoryOf = (stream: string): string => stream.slice(0, Math.max(0, stream.indexOf('-')))
 
-/** Version in a wire name; 1 if there is none. */
-const versionOf = (wire: string): number => Number(/\.v(\d+)$/.exec(wire)?.[1] ?? 1)
-
 const actorIn = (meta: Members | undefined): Actor => {
   const actor = meta?.['actor']
   return actor !== null && typeof actor === 'object' ? (actor as Actor) : { kind: 'system' }
 }
 
 /** Returns an event in its place. Facts that are not known yet are read when they are needed. */
-export const indexedEvent = (index: number, record: Stored, known?: Facts): IndexedEvent => {
+export const indexedEvent = (index: number, record: StoredRecord, known?: Facts): IndexedEvent => {
   let facts = known
   return {
     index,
@@ -90,17 +97,15 @@ export const indexedEvent = (index: number, record: Stored, known?: Facts): Inde
   }
 }
 
-/** A record in the form that summaries and changes are made of. */
-export const recordedOf = ({ category, data }: Facts, { type }: Stored): Recorded => ({ category, type, data })
-
 /** Reads the facts of a record. Total: a record that this version cannot read has the facts that it can find. */
-export const factsOf = ({ type: wire, stream, data: dataJson, meta: metaJson }: Stored): Facts => {
+export const factsOf = ({ type: wire, stream, data: dataJson, meta: metaJson }: StoredRecord): Facts => {
   const [data, meta] = [membersIn(dataJson), membersIn(metaJson)]
-  const [type, category] = [typeName(wire), categoryOf(stream)]
+  const [type = wire, version = '1'] = wire.split(/\.v(?=\d+$)/)
+  const category = categoryOf(stream)
   const byAccount = data?.['serviceAccount'] !== undefined ? 'orchestrator' : undefined
   return {
     type,
-    version: versionOf(wire),
+    version: Number(version),
     category,
     namespace: textIn(data, 'namespace') ?? (category === 'namespace' ? textIn(data, 'key') : undefined),
     subject: textIn(data, 'subject') ?? textIn(meta, 'subject'),

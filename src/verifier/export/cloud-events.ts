@@ -1,8 +1,40 @@
-import type { Stored } from '../../events/log.ts'
-import { entryOf, leafOf } from '../../ledger/entry.ts'
-import { cloudEvent } from '../cloud-events.ts'
-import { indexedEvent } from '../facts.ts'
-import { digitsIn, type ReadLine, type ReadLines, storedBytes, wholeIn } from './read-line.ts'
+import { entryOf, leafOf, type StoredRecord } from '../entry.ts'
+import { type IndexedEvent, indexedEvent } from './facts.ts'
+import { digitsIn, type ReadLine, type ReadLines, storedBytes, storedText, wholeIn } from './read-line.ts'
+
+/** Maximum of an integer attribute, and digits of `sequence`. */
+const [INTEGER_MAX, DIGITS] = [2_147_483_647, 19]
+
+/**
+ * JSON text of an event as a structured CloudEvent 1.0 of this ledger (api.md §16.15). The text depends on the record
+ * of the event alone.
+ */
+export const cloudEvent = ({ index, record, facts }: IndexedEvent, ledger: string): string => {
+  const { id, stream, type, time, revision } = record
+  const { actor, meta } = facts
+  const attributes = {
+    specversion: '1.0',
+    id,
+    source: `urn:rollcall:ledger:${ledger}`,
+    type: `rollcall.${type}`,
+    subject: stream,
+    time,
+    datacontenttype: 'application/json',
+    dataschema: `urn:rollcall:schema:${type}`,
+    sequence: String(index).padStart(DIGITS, '0'),
+    position: String(record.position),
+    revision: revision > INTEGER_MAX ? undefined : Number(revision),
+    partitionkey: stream,
+    actorkind: actor.kind,
+    actorid: actor.id,
+    requestid: meta?.requestId,
+    correlationid: meta?.correlationId,
+    causationid: meta?.causationId,
+    reason: meta?.reason,
+    meta: record.meta,
+  }
+  return `${JSON.stringify(attributes).slice(0, -1)},"data":${storedText(record.data)}}`
+}
 
 const DATA = '","data":'
 const TYPE = 'rollcall.'
@@ -21,7 +53,7 @@ const attributesIn = (json: string): Attributes | undefined => {
 const recordIn = (
   attributes: Attributes,
   data: string,
-): { readonly index: number; readonly record: Stored } | undefined => {
+): { readonly index: number; readonly record: StoredRecord } | undefined => {
   const text = (name: string): string => {
     const value = attributes[name]
     return typeof value === 'string' ? value : ''

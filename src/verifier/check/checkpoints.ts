@@ -1,17 +1,11 @@
-import { basename } from 'node:path'
-import { type Hash, isSameHash } from '../../../ledger/hashes.ts'
-import { type Checkpoint, parseCheckpoint, verifyCheckpoint } from '../../../ledger/note/checkpoint.ts'
-import type { VerifierKey } from '../../../ledger/note/vkey.ts'
-import { retainedText } from '../../ledger/checkpoint-file.ts'
-import type { Named } from '../../ledger/trusted-keys.ts'
+import { type Hash, isSameHash } from '../hashes.ts'
+import { type Checkpoint, parseCheckpoint, verifyCheckpoint } from '../note/checkpoint.ts'
+import type { VerifierKey } from '../note/vkey.ts'
+import type { Named } from './evidence.ts'
 import type { Findings } from './findings.ts'
 
 /** Maximum time in ms that a Date can hold. */
 const LAST_MS = 8.64e15
-
-/** Reads the files of retained checkpoints. */
-export const readCheckpoints = (paths: readonly string[]): Promise<readonly Named[]> =>
-  Promise.all(paths.map(async (path) => ({ name: basename(path), text: await retainedText(path) })))
 
 /**
  * Returns the values of a checkpoint, and notes why it is refused. A checkpoint with a wrong signature still has values,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
-import type { ReadLinesOf } from '../../../history/export/read-line.ts'
+import type { ReadLinesOf } from './read-line.ts'
 
 /** Bytes that are read at once, and the maximum length of a line. */
 const [CHUNK, LINE] = [1_048_576, 268_435_456]

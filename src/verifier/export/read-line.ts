@@ -1,5 +1,5 @@
-import type { Stored } from '../../events/log.ts'
-import type { Hash } from '../../ledger/hashes.ts'
+import type { StoredRecord } from '../entry.ts'
+import type { Hash } from '../hashes.ts'
 
 /** An event as an export shows it: its index, the leaf of its record, and the record. */
 export type ReadLine = {
@@ -7,7 +7,7 @@ export type ReadLine = {
   readonly leaf: Hash
   /** True if the rest of the line is what follows from the record. */
   readonly isExact: boolean
-  readonly record: () => Stored
+  readonly record: () => StoredRecord
 }
 
 /** A line of an export whose lines do not hold the stored texts. */
@@ -57,6 +57,13 @@ const isEscaped = (text: string, quote: number): boolean => {
 }
 
 /**
+ * Stored text of an event as JSON: the text itself. A text that is not one line in braces, which no version writes,
+ * becomes a JSON string, so that the line of the event stays whole.
+ */
+export const storedText = (text: string): string =>
+  text.startsWith('{') && text.endsWith('}') && !text.includes('\n') ? text : JSON.stringify(text)
+
+/**
  * Returns the stored text that a JSON value of a line shows, in UTF-8: an object is the text itself, a JSON string has
  * it as value. Returns undefined for other values.
  */
@@ -74,7 +81,7 @@ export const storedBytes = (shown: Buffer): Buffer | undefined => {
 /** Returns the index and the record of a row of the table of events, by the texts of its columns; undefined if malformed. */
 export const recordOfColumns = (
   text: (title: string) => string | undefined,
-): { readonly index: number; readonly record: Stored } | undefined => {
+): { readonly index: number; readonly record: StoredRecord } | undefined => {
   const [index, position, revision] = [
     wholeIn(text('index') ?? ''),
     digitsIn(text('position') ?? ''),

@@ -1,25 +1,16 @@
-import type { Manifest } from '../../../history/export/manifest.ts'
-import { hashOfBase64 } from '../../../ledger/base64.ts'
-import { HASH_BYTES, type Hash, hashesOf, isSameHash } from '../../../ledger/hashes.ts'
-import type { Checkpoint } from '../../../ledger/note/checkpoint.ts'
-import type { VerifierKey } from '../../../ledger/note/vkey.ts'
-import { coverCheck } from '../../../ledger/proof/cover.ts'
-import { verifyConsistency } from '../../../ledger/proof/proofs.ts'
-import { tamperingOf } from '../../../ledger/proof/tampering.ts'
-import { keysOf } from '../../../ledger/retained-checkpoint.ts'
-import { type LeafList, leafList } from '../../ledger/leaf-list.ts'
-import { type Named, trustedKeys } from '../../ledger/trusted-keys.ts'
+import { hashOfBase64 } from '../base64.ts'
+import type { Manifest } from '../export/manifest.ts'
+import { HASH_BYTES, type Hash, hashesOf, isSameHash } from '../hashes.ts'
+import type { Checkpoint } from '../note/checkpoint.ts'
+import { coverCheck } from '../proof/cover.ts'
+import { verifyConsistency } from '../proof/proofs.ts'
+import { tamperingOf } from '../proof/tampering.ts'
 import { agreementOf, type CosignedSize, checkpointOf, cosignedSizes } from './checkpoints.ts'
+import { keysOf, type Retained, trustedKeys } from './evidence.ts'
 import { type Findings, findings } from './findings.ts'
 import { type GivenExport, readProof } from './inputs.ts'
-import { checkLines } from './lines.ts'
-
-/** Evidence that a verifier retained: keys (undefined: those of the manifest), checkpoints, and leaves from index 0. */
-export type Retained = {
-  readonly keys: readonly VerifierKey[] | undefined
-  readonly checkpoints: readonly Named[]
-  readonly hashes: Buffer | undefined
-}
+import { type LeafList, leafList } from './leaf-list.ts'
+import { checkLines, type Reading } from './lines.ts'
 
 export type Verdict = {
   readonly found: Findings
@@ -44,13 +35,13 @@ const consistentWith = ({ consistency }: Manifest, checkpoint: Checkpoint, found
 }
 
 /** Compares retained leaves with those of an export of everything. */
-const compareLeaves = async (
+const compareLeaves = (
   { index: { from, to } }: Manifest,
   hashes: Buffer,
   leaves: LeafList,
   found: Findings,
-): Promise<boolean> => {
-  const tampering = await tamperingOf(hashes.subarray(from * HASH_BYTES), leaves.bytes())
+): boolean => {
+  const tampering = tamperingOf(hashes.subarray(from * HASH_BYTES), leaves.bytes())
   // A whole export may end before the retained leaves.
   if (tampering === undefined || (tampering.kind === 'truncated' && leaves.size === to - from)) return false
   found.add({ kind: tampering.kind, index: from + tampering.index })
@@ -79,11 +70,7 @@ const compareRetained = (
 }
 
 /** Verifies an export against its manifest and the retained evidence. */
-export const verifyExport = async (
-  given: GivenExport,
-  retained: Retained,
-  progress: (events: number, total: number) => void,
-): Promise<Verdict> => {
+export const verifyExport = async (given: GivenExport, retained: Retained, reading: Reading): Promise<Verdict> => {
   const { manifest, paths } = given
   const found = findings()
   const offered = keysOf(manifest.vkeys)
@@ -113,12 +100,8 @@ export const verifyExport = async (
     if (!isWhole && expected?.length === HASH_BYTES && !isSameHash(expected, leaf))
       found.add({ kind: 'changed', index })
   }
-  await checkLines(manifest, paths, found, {
-    take,
-    progress: (events) => progress(events, manifest.events),
-  })
-  const isNamed =
-    isWhole && retained.hashes !== undefined && (await compareLeaves(manifest, retained.hashes, leaves, found))
+  await checkLines(manifest, paths, found, take, reading)
+  const isNamed = isWhole && retained.hashes !== undefined && compareLeaves(manifest, retained.hashes, leaves, found)
   const root = check.root()
   if (checkpoint) {
     const isSame = root !== undefined && !isMisplaced && isSameHash(root, checkpoint.root)

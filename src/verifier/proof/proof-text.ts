@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { canonical } from '../../events/json/canonical.ts'
+import { canonical } from '../../base/canonical.ts'
 import { base64Of, bytesOfBase64, hashOfBase64 } from '../base64.ts'
 import { type Entry, leafOf, parseEntry } from '../entry.ts'
 import type { Hash } from '../hashes.ts'

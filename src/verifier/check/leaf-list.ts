@@ -1,6 +1,6 @@
-import { HASH_BYTES, type Hash } from '../../ledger/hashes.ts'
-import type { ReadNodes } from '../../ledger/proof/proofs.ts'
-import { compactRange } from '../../ledger/tree.ts'
+import { HASH_BYTES, type Hash } from '../hashes.ts'
+import type { ReadNodes } from '../proof/proofs.ts'
+import { compactRange } from '../tree.ts'
 
 /** Leaves of a log in their order, 32 bytes each. */
 export type LeafList = {

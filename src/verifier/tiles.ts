@@ -1,5 +1,5 @@
-import { HASH_BYTES, type Hash } from '../hashes.ts'
-import { rootOver, type TreeNode } from '../tree.ts'
+import { HASH_BYTES, type Hash } from './hashes.ts'
+import { rootOver, type TreeNode } from './tree.ts'
 
 /** Hashes of a full tile, and entries of a full bundle. */
 export const TILE_WIDTH = 256

@@ -1,10 +1,14 @@
 import { hash } from 'node:crypto'
-import { canonical } from '../events/json/canonical.ts'
-import type { Stored } from '../events/log.ts'
+import { canonical } from '../base/canonical.ts'
 import { type Hash, sha256 } from './hashes.ts'
 
 /** The stored texts from which an entry is made. */
-export type EntryRecord = Pick<Stored, 'id' | 'stream' | 'revision' | 'type' | 'time' | 'data' | 'meta'>
+export type EntryRecord = Readonly<Record<'id' | 'stream' | 'type' | 'time' | 'data' | 'meta', string>> & {
+  readonly revision: bigint
+}
+
+/** A record of the log with its position, which no entry has. */
+export type StoredRecord = EntryRecord & { readonly position: bigint }
 
 /** Texts that JSON does not escape. The test takes less time than JSON.stringify. */
 const PLAIN = /^[ !#-[\]-~]*$/

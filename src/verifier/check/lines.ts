@@ -1,23 +1,55 @@
-import { timeSlicer } from '../../../base/event-loop.ts'
-import { fail } from '../../../base/failure.ts'
-import { eventsQuery } from '../../../contract/history/events.ts'
-import type { Manifest } from '../../../history/export/manifest.ts'
-import type { ReadLine } from '../../../history/export/read-line.ts'
-import { eventFilter, filterIn } from '../../../history/filter.ts'
-import { tamperingKind } from '../../../ledger/proof/tampering.ts'
-import { provenFormOf } from '../export/forms.ts'
+import { fail } from '../../base/failure.ts'
+import { cloudEventReader } from '../export/cloud-events.ts'
+import { csvReader } from '../export/csv.ts'
+import { eventFilter, filterOfTexts, type SummaryOf } from '../export/filter.ts'
+import { ledgerIdIn, type Manifest } from '../export/manifest.ts'
+import { readNdjson, readOpenedNdjson } from '../export/ndjson.ts'
+import { type FileLines, linesOfFile, type Measured } from '../export/read-file.ts'
+import type { ReadLine, ReadLines } from '../export/read-line.ts'
+import { tamperingKind } from '../proof/tampering.ts'
 import type { Findings } from './findings.ts'
 
-/** Names that a later version may have are accepted: the filter is applied, not validated. */
-const anyName = { has: () => true } as unknown as ReadonlySet<string>
+/** Reads the events of a file in their order, and measures it. */
+type LinesOf = (path: string, measured: Measured) => AsyncIterable<FileLines<ReadLine>>
+
+/** What a check takes of its caller: progress, the reader of Parquet, and the summaries that the filter `q` searches. */
+export type Reading = {
+  readonly progress?: (events: number, total: number) => void
+  readonly parquetLines?: LinesOf
+  readonly summaryOf?: SummaryOf
+}
+
+/** Returns the reader of one file of lines that hold the stored texts. */
+export const lineReader = (
+  format: 'ndjson' | 'csv' | 'cloudevents',
+  { origin, personal }: Pick<Manifest, 'origin' | 'personal'>,
+): ReadLines => {
+  if (format === 'csv') return csvReader()
+  if (format === 'cloudevents') return cloudEventReader(ledgerIdIn(origin))
+  return personal === 'open' ? readOpenedNdjson : readNdjson
+}
+
+/** Reader of the files of an export. */
+const linesIn = (manifest: Manifest, parquetLines: LinesOf | undefined): LinesOf => {
+  const { format, gzip } = manifest
+  if (format === 'ocsf')
+    return fail(
+      'usage',
+      'An export in OCSF cannot be verified, because its lines do not contain the stored texts.',
+      'Export the same events as ndjson and verify that export.',
+    )
+  if (format === 'parquet')
+    return parquetLines ?? fail('usage', 'This program cannot read Parquet.', 'Use "rollcall events verify" instead.')
+  return (path, measured) => linesOfFile(path, { gzip, read: lineReader(format, manifest) }, measured)
+}
 
 /** Test of the filter of a manifest; undefined if everything passes. */
-const testOf = ({ filter }: Manifest): ((record: ReturnType<ReadLine['record']>) => boolean) | undefined => {
-  const texts = Object.entries(filter)
-  if (texts.length === 0) return undefined
-  const known = { types: anyName, categories: anyName, methods: [] }
-  const asked = eventsQuery(known).read(texts.map(([name, text]) => ({ name, text, bare: false })))
-  const passes = eventFilter(filterIn(asked))
+const testOf = (
+  { filter }: Manifest,
+  summaryOf: SummaryOf | undefined,
+): ((record: ReturnType<ReadLine['record']>) => boolean) | undefined => {
+  if (Object.keys(filter).length === 0) return undefined
+  const passes = eventFilter(filterOfTexts(filter), summaryOf)
   return (record) => passes(record) !== undefined
 }
 
@@ -43,33 +75,21 @@ const orderCheck = ({ index: { from, to } }: Manifest, found: Findings) => {
   }
 }
 
-type LineChecks = {
-  /** Takes the leaf of each line in its order. */
-  readonly take: (index: number, leaf: ReadLine['leaf']) => void
-  /** Called with the number of events read so far. */
-  readonly progress: (events: number) => void
-}
-
 /**
- * Reads the lines of all files of an export and notes each fault of files, order, derived values and filter.
+ * Reads the lines of all files of an export and notes each fault of files, order, derived values and filter. `take`
+ * receives the leaf of each line in its order.
  */
 export const checkLines = async (
   manifest: Manifest,
   paths: readonly string[],
   found: Findings,
-  { take, progress }: LineChecks,
+  take: (index: number, leaf: ReadLine['leaf']) => void,
+  { progress, parquetLines, summaryOf }: Reading,
 ): Promise<void> => {
-  const passes = testOf(manifest)
+  const passes = testOf(manifest, summaryOf)
   const isWhole = Object.keys(manifest.filter).length === 0
   const order = orderCheck(manifest, found)
-  const { format, origin, personal } = manifest
-  if (format === 'ocsf')
-    return fail(
-      'usage',
-      'An export in OCSF cannot be verified, because its lines do not contain the stored texts.',
-      'Export the same events as ndjson and verify that export.',
-    )
-  const form = await provenFormOf(format, origin, personal)
+  const linesOf = linesIn(manifest, parquetLines)
   const { from, to } = manifest.index
   let last = from - 1
   const checkLine = (line: ReadLine | undefined): void => {
@@ -88,23 +108,20 @@ export const checkLines = async (
     take(index, leaf)
     last = index
   }
-  const pause = timeSlicer()
   let events = 0
   for (const [n, path] of paths.entries()) {
     const stated = manifest.files[n]!
     const measured = { sha256: '', bytes: 0 }
     const before = events
     let [first, end]: [number | undefined, number | undefined] = [undefined, undefined]
-    for await (const { lines } of form.lines(path, manifest.gzip, measured)) {
+    for await (const { lines } of linesOf(path, measured)) {
       for (const line of lines) {
         checkLine(line)
         first ??= line?.index
         end = line?.index ?? end
-        const paused = pause()
-        if (paused) await paused
       }
       events += lines.length
-      progress(events)
+      progress?.(events, manifest.events)
     }
     const isAsStated = events - before === stated.events && first === stated.firstIndex && end === stated.lastIndex
     if (measured.sha256 !== stated.sha256 || measured.bytes !== stated.bytes)
