@@ -33,6 +33,7 @@ WORKDIR /app
 COPY --from=packages /app ./
 COPY --from=build /app/dist/src ./dist/src
 COPY --from=build /app/dist/ui ./dist/ui
+COPY --from=build /app/dist/rollcall-verify.mjs ./dist/rollcall-verify.mjs
 COPY --from=packages --chown=10001:10001 /data /data
 USER 10001:10001
 VOLUME /data

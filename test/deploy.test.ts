@@ -61,6 +61,7 @@ await t.test('the image is built without scripts of packages and has only produc
       '--from=packages /app ./',
       '--from=build /app/dist/src ./dist/src',
       '--from=build /app/dist/ui ./dist/ui',
+      '--from=build /app/dist/rollcall-verify.mjs ./dist/rollcall-verify.mjs',
       '--from=packages --chown=10001:10001 /data /data',
     ],
   )

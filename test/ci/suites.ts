@@ -120,6 +120,7 @@ export const EMBEDDED: readonly string[] = [
   'cli/restore-limits',
   'cli/steering',
   'cli/tables-guide',
+  'cli/verifier-file',
   'cli/whole-file',
   'http/abuse',
   'http/attachment',

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
+import { escapeControl } from '../../src/base/control-characters.ts'
 import { run } from '../../src/cli/program.ts'
-import { escapeControl } from '../../src/cli/terminal/terminal.ts'
 import { record, refusal, standIn, terminalWith } from './service.ts'
 
 const EVIL = 'a\u001b[31m\u009b1mb\u202ec\u0007\u007f\rd'

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { grantText } from '../../access/grants.ts'
+import { escapeControl } from '../../base/control-characters.ts'
 import type { Access } from '../../contract/access.ts'
 import type { Authentication } from '../../contract/token.ts'
 import { type Client, ifAllowed } from '../client/client.ts'
 import { type CommandServices, clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
 import { type OutputOptions, printMany } from '../terminal/output.ts'
-import { escapeControl } from '../terminal/terminal.ts'
 import { nameOf } from '../token/holder.ts'
 
 const METHODS: Readonly<Record<string, string>> = {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { escapeControl } from '../../base/control-characters.ts'
 import {
   type AnswersFrom,
   answersInWords,
@@ -22,7 +23,7 @@ import {
   withTarget,
 } from '../options.ts'
 import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
-import { escapeControl, type Terminal } from '../terminal/terminal.ts'
+import { type Terminal } from '../terminal/terminal.ts'
 import { addFlagDelete } from './delete.ts'
 
 type FlagOptions = TargetOptions & OutputOptions & { readonly namespace: string; readonly at?: string }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { escapeControl } from '../../base/control-characters.ts'
 import { fail, isFailure } from '../../base/failure.ts'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import type { SubjectErased } from '../../contract/history/searches.ts'
@@ -15,7 +16,7 @@ import {
   withTarget,
 } from '../options.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
-import { confirm, escapeControl } from '../terminal/terminal.ts'
+import { confirm } from '../terminal/terminal.ts'
 import { actorText, EVENTS } from './event.ts'
 
 /** Most bytes of a list of subjects. */

@@ -1,7 +1,8 @@
 import Table from 'cli-table3'
+import { escapeControl } from '../../base/control-characters.ts'
 import { csvOf } from '../../base/csv.ts'
 import { fail } from '../../base/failure.ts'
-import { escapeControl, printForeign, type Terminal } from './terminal.ts'
+import { printForeign, type Terminal } from './terminal.ts'
 
 export type Format = 'table' | 'csv' | 'json' | 'ndjson' | 'name'
 export type OutputOptions = {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { escapeControl } from '../../base/control-characters.ts'
 import { EXIT, type Failure, isFailure } from '../../base/failure.ts'
 import type { Authentication, AuthenticationList } from '../../contract/token.ts'
 import { type Client, segment } from '../client/client.ts'
@@ -14,7 +15,7 @@ import {
   withTarget,
 } from '../options.ts'
 import { type OutputOptions, printMany, printOne } from '../terminal/output.ts'
-import { confirm, escapeControl, type Terminal } from '../terminal/terminal.ts'
+import { confirm, type Terminal } from '../terminal/terminal.ts'
 import { addTokenCreate } from './create.ts'
 import { addTokenFind } from './find.ts'
 import { nameOf, TOKEN_COLUMNS } from './holder.ts'

@@ -1,8 +1,18 @@
 import { Type } from 'typebox'
 import { invalid } from '../../base/errors.ts'
-import { instantOf } from '../../base/instant.ts'
 import type { Field, Input } from './field.ts'
-import { fits, fitsBytes, malformed, numberOf, objectOf, type Raw, settle, storable, textOf } from './value.ts'
+import {
+  fits,
+  fitsBytes,
+  instantOf,
+  malformed,
+  numberOf,
+  objectOf,
+  type Raw,
+  settle,
+  storable,
+  textOf,
+} from './value.ts'
 
 /** Returns true for undefined and null. */
 export const absent = (value: unknown): value is undefined | null => value === undefined || value === null

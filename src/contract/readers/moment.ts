@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { invalid, refuse } from '../../base/errors.ts'
-import { instantOf } from '../../base/instant.ts'
 import type { Field } from './field.ts'
 import { text } from './fields.ts'
+import { instantOf } from './value.ts'
 
 const UINT64 = 2n ** 64n
 

@@ -62,7 +62,7 @@ export const PROOF_REFUSED: Readonly<Record<ProofFault, string>> = {
 const OTHER_KEYS = 'After a change of the signing key, add each key of the ledger that you trust with a further --vkey.'
 
 /** Event that a proof proves. A text that is not there is withheld. */
-type Proven = {
+export type Proven = {
   readonly index: number
   readonly id: string
   readonly stream: string

@@ -7,7 +7,8 @@ import { parseVkey } from '../note/vkey.ts'
 import { exactTextOfFile, hashesOfLines, linesOf } from './evidence.ts'
 import type { Findings } from './findings.ts'
 
-const MANIFEST = '.manifest.json'
+/** End of the name of a manifest. */
+export const MANIFEST = '.manifest.json'
 
 /** A manifest, and the paths of the files that it names. */
 export type GivenExport = { readonly manifest: Manifest; readonly folder: string; readonly paths: readonly string[] }

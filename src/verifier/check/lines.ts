@@ -12,7 +12,7 @@ import type { Findings } from './findings.ts'
 /** Reads the events of a file in their order, and measures it. */
 type LinesOf = (path: string, measured: Measured) => AsyncIterable<FileLines<ReadLine>>
 
-/** What a check takes of its caller: progress, the reader of Parquet, and the summaries that the filter `q` searches. */
+/** Parts of a check that its caller has: progress, the reader of Parquet, and the summaries for the filter `q`. */
 export type Reading = {
   readonly progress?: (events: number, total: number) => void
   readonly parquetLines?: LinesOf

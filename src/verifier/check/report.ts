@@ -5,7 +5,7 @@ import type { Verdict } from './export-check.ts'
 import { findingLine } from './findings.ts'
 
 /** Output of a check: texts of the program, texts of other authors, and messages for people. */
-type Output = Readonly<Record<'print' | 'printForeign' | 'info', (text: string) => void>>
+export type Output = Readonly<Record<'print' | 'printForeign' | 'info', (text: string) => void>>
 
 /** Prints a verdict and returns its exit code. `isByManifest`: the keys are those of the manifest, unless others were given. */
 export const reportVerdict = (

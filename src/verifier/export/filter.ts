@@ -1,5 +1,4 @@
 import { fail } from '../../base/failure.ts'
-import { instantOf } from '../../base/instant.ts'
 import type { StoredRecord } from '../entry.ts'
 import { categoryOf, type Facts, factsOf } from './facts.ts'
 
@@ -187,8 +186,14 @@ export const eventFilter = (
   }
 }
 
-const timeIn = (text: string | undefined): string | undefined =>
-  text && (instantOf(text) ?? fail('check', `The filter of the manifest has the malformed time "${text}".`))
+/** Returns the RFC 3339 UTC text, with milliseconds, of a time with an offset; undefined for none. */
+const timeIn = (text = ''): string | undefined => {
+  if (text === '') return undefined
+  const time = /(?:Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(time)
+    ? fail('check', `The filter of the manifest has the malformed time "${text}".`)
+    : new Date(time).toISOString()
+}
 
 /**
  * Returns the filter of a manifest. Names and values are applied, not validated, because a later version may have more.

@@ -7,7 +7,8 @@ import { type CheckpointFault, parseSize, type VerifiedCheckpoint, verifyCheckpo
 import type { VerifierKey } from '../note/vkey.ts'
 import { verifyInclusion } from './proofs.ts'
 
-const HEADER = 'c2sp.org/tlog-proof@v1'
+/** First line of a proof. */
+export const PROOF_HEADER = 'c2sp.org/tlog-proof@v1'
 
 /** Maximum of the extra data in bytes. Readers of the format accept lines of 64 KiB. */
 const MAX_EXTRA_BYTES = 48_000
@@ -44,7 +45,7 @@ export const proofText = (proof: RecordProof, withheld: readonly Withheld[] = []
   const shown = { ...proof, ...Object.fromEntries(withheld.map((name) => [name, undefined])) }
   const extra = Buffer.from(extraOf(shown)).toString('base64')
   const hashes = proof.hashes.map((hash) => `${base64Of(hash)}\n`).join('')
-  return `${HEADER}\nextra ${extra}\nindex ${proof.index}\n${hashes}\n${proof.checkpoint}`
+  return `${PROOF_HEADER}\nextra ${extra}\nindex ${proof.index}\n${hashes}\n${proof.checkpoint}`
 }
 
 const parseExtra = (line: string): Pick<RecordProof, 'entry' | 'data' | 'meta'> | undefined => {
@@ -70,7 +71,7 @@ export const parseProof = (text: string): RecordProof | undefined => {
   const extra = parseExtra(extraLine ?? '')
   const index = indexLine?.startsWith('index ') ? parseSize(indexLine.slice('index '.length)) : undefined
   const hashes = lines.map(hashOfBase64)
-  if (header !== HEADER || extra === undefined || index === undefined) return undefined
+  if (header !== PROOF_HEADER || extra === undefined || index === undefined) return undefined
   if (hashes.length > MAX_HASHES || !hashes.every((hash) => hash !== undefined)) return undefined
   return { ...extra, index, hashes, checkpoint: text.slice(end + 2) }
 }
