@@ -49,6 +49,10 @@ export default defineConfig({
   base: './',
   publicDir: 'public',
   plugins: [compressed, basePath],
+  resolve: {
+    // The code of src/verifier takes SHA-256 and base64 of the browser.
+    alias: [{ find: /^\.{1,2}\/platform\.ts$/, replacement: join(import.meta.dirname, 'src/integrity/platform.ts') }],
+  },
   oxc: { jsx: { runtime: 'automatic' } },
   build: {
     outDir: out,
@@ -73,6 +77,7 @@ export default defineConfig({
             // Together these pages compress better.
             { name: 'settings', test: /\/ui\/src\/pages\/(?:access|sessions|system|tokens)\// },
             { name: 'targeting', test: /\/ui\/src\/pages\/(?:flag|segment|evaluate)\/(?!search)/ },
+            { name: 'integrity', test: /\/(?:ui\/src\/integrity\/(?!parts|standing|remembered)|src\/verifier\/)/ },
             { name: 'floating', test: /\/(@base-ui|@floating-ui)\//, minShareCount: 2 },
           ],
         },

@@ -3,8 +3,7 @@ import type { Recorded } from '../events/recorded.ts'
 import { summaryOf } from '../events/summary.ts'
 import type { IndexedEvent } from '../verifier/export/facts.ts'
 import type { SummaryOf } from '../verifier/export/filter.ts'
-import { personalMember } from '../verifier/export/ndjson.ts'
-import { storedText } from '../verifier/export/read-line.ts'
+import { personalMember, storedText } from '../verifier/export/read-line.ts'
 import type { OpenedFields } from './opened-fields.ts'
 
 const recordedOf = (...[{ category, data }, { type }]: Parameters<SummaryOf>): Recorded => ({ category, type, data })

@@ -1,5 +1,6 @@
 import { reader } from '../events/define.ts'
 import { LEDGER_STREAM, ledgerEvents } from '../events/ledger.ts'
+import { isSameHash } from '../verifier/hashes.ts'
 import { parseVkey, type VerifierKey } from '../verifier/note/vkey.ts'
 import type { VerifiedProof } from '../verifier/proof/proof-text.ts'
 
@@ -32,7 +33,7 @@ export const keyChangeOf = ({ index, entry, data, checkpoint }: VerifiedProof): 
 }
 
 const isSameKey = (one: VerifierKey, other: VerifierKey): boolean =>
-  one.name === other.name && one.publicKey.equals(other.publicKey)
+  one.name === other.name && isSameHash(one.publicKey, other.publicKey)
 
 /** Returns the changes that lead, one after the other, from earlier keys of a ledger to one of the given keys. */
 export const changesTo = (keys: readonly VerifierKey[], changes: readonly KeyChange[]): readonly KeyChange[] => {

@@ -1,4 +1,4 @@
-import { base64Of } from '../verifier/base64.ts'
+import { base64Of } from '../verifier/platform.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
 import type { KeptCheckpoint, LedgerStore, ScrubResult } from './ledger-store.ts'
 import type { LogTree } from './log-tree.ts'

@@ -1,5 +1,5 @@
-import { base64Of } from '../verifier/base64.ts'
 import { insistOnCheckpoint, keysOf } from '../verifier/check/evidence.ts'
+import { base64Of } from '../verifier/platform.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
 import type { Seal } from './signed-records.ts'
 

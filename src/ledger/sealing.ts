@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { base64Of } from '../verifier/base64.ts'
+import { base64Of } from '../verifier/platform.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
 import { type KeptCheckpoint, type LedgerStore, type SealedCopies, type SealedRecord } from './ledger-store.ts'
 import type { LogTree } from './log-tree.ts'

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
-import { base64Of, bytesOfBase64 } from '../verifier/base64.ts'
-import { verifyCheckpoint } from '../verifier/note/checkpoint.ts'
+import { verifyCheckpoint } from '../verifier/note/signatures.ts'
 import { parseVkey } from '../verifier/note/vkey.ts'
+import { base64Of, bytesOfBase64 } from '../verifier/platform.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
 import type { KeptCheckpoint, LedgerStore, SealedCopies, SealedRecord } from './ledger-store.ts'
 

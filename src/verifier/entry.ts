@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import { canonical } from '../base/canonical.ts'
-import { type Hash, sha256 } from './hashes.ts'
 
 /** The stored texts from which an entry is made. */
 export type EntryRecord = Readonly<Record<'id' | 'stream' | 'type' | 'time' | 'data' | 'meta', string>> & {
@@ -20,9 +19,6 @@ const jsonText = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSO
  */
 export const entryOf = ({ id, stream, revision, type, time, data, meta }: EntryRecord): string =>
   `{"data":"${hash('sha256', data)}","id":${jsonText(id)},"meta":"${hash('sha256', meta)}","revision":${revision},"stream":${jsonText(stream)},"time":${jsonText(time)},"type":${jsonText(type)},"v":1}`
-
-/** Returns the hash of a leaf: SHA-256(0x00 ‖ entry in UTF-8). */
-export const leafOf = (entry: string): Hash => sha256(`\0${entry}`)
 
 /** Members of an entry. `data` and `meta` are hashes in hexadecimal digits. */
 export type Entry = Readonly<Record<'data' | 'id' | 'meta' | 'stream' | 'time' | 'type', string>> & {

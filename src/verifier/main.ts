@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { escapeControl, escapeLines } from '../base/control-characters.ts'
 import { EXIT, fail, isFailure } from '../base/failure.ts'
-import { base64Of } from './base64.ts'
 import { PROVEN_COLUMNS, type Proven, provenEvent } from './check/event-proof.ts'
 import { type Evidence, insistOnCheckpoint, keysGiven, readEvidence, textOfFile } from './check/evidence.ts'
 import { verifyExport } from './check/export-check.ts'
 import { MANIFEST, readManifest } from './check/inputs.ts'
 import { type Output, reportVerdict } from './check/report.ts'
+import { base64Of } from './platform.ts'
 import { PROOF_HEADER } from './proof/proof-text.ts'
 
 const USAGE = `Usage: node rollcall-verify.mjs [options] FILE|DIRECTORY...

@@ -6,8 +6,6 @@ export const TILE_WIDTH = 256
 /** Levels of the tree in one tile. */
 export const TILE_HEIGHT = 8
 const MAX_LEVEL = 63
-/** Length of an entry in a bundle, in bytes. */
-const MAX_ENTRY_BYTES = 0xff_ff
 
 /**
  * Tile of C2SP tlog-tiles: `width` hashes (1 to 256) of the level 8 × `level` of the tree, from the hash
@@ -82,16 +80,14 @@ export const nodeInTile = (tile: Uint8Array, { first, count }: NodeInTile): Hash
   return hashes[0]
 }
 
-/** Returns the bundle of at most 256 entries: each entry in UTF-8 after its length as big-endian uint16. */
-export const entriesBundle = (entries: readonly string[]): Uint8Array => {
-  const lengths = entries.map((entry) => Buffer.byteLength(entry))
-  const bundle = Buffer.alloc(lengths.reduce((sum, length) => sum + 2 + length, 0))
-  let at = 0
-  for (const [n, entry] of entries.entries()) {
-    if (lengths[n]! > MAX_ENTRY_BYTES)
-      throw new Error(`an entry of ${lengths[n]!} bytes exceeds ${MAX_ENTRY_BYTES} bytes`)
-    at = bundle.writeUInt16BE(lengths[n]!, at)
-    at += bundle.write(entry, at)
+/** Returns the entries of a bundle, each after its length as big-endian uint16. A bundle that is cut off ends early. */
+export const entriesIn = (bundle: Uint8Array): readonly Uint8Array[] => {
+  const entries: Uint8Array[] = []
+  for (let at = 0; at + 2 <= bundle.length; ) {
+    const end = at + 2 + bundle[at]! * 256 + bundle[at + 1]!
+    if (end > bundle.length) break
+    entries.push(bundle.subarray(at + 2, end))
+    at = end
   }
-  return bundle
+  return entries
 }

@@ -5,7 +5,8 @@ import { type ExportRequest, runExport } from '../../src/cli/history/export/run.
 import { storeSource } from '../../src/cli/history/export/store-source.ts'
 import type { Stored } from '../../src/events/log.ts'
 import { type LeafList, leafList } from '../../src/verifier/check/leaf-list.ts'
-import { entryOf, leafOf } from '../../src/verifier/entry.ts'
+import { entryOf } from '../../src/verifier/entry.ts'
+import { leafOf } from '../../src/verifier/hashes.ts'
 import { ORIGIN, testLedger, VKEY } from './ledger-server.ts'
 
 /** A ledger over records. */

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { newSigningKey } from '../../src/ledger/signing-keys.ts'
+import { publicKeyOf } from '../../src/verifier/note/signatures.ts'
 import { parseVkey } from '../../src/verifier/note/vkey.ts'
 import { type WitnessAnswer, type WitnessRequest, witness } from '../stand-ins/witness.ts'
 import { serveWitness } from '../stand-ins/witness-server.ts'
@@ -41,7 +42,7 @@ await t.test('witnesses on loopback sign checkpoints, and unusable ones delay no
   const service = await startService(t, { 'history.ledger.witnesses': JSON.stringify(list) }, { clock })
   const status = async () => (await service.request<Status>('GET', LEDGER)).json
   const { origin, keys } = await status()
-  for (const each of [good, bad]) each.trusted.set(origin, parseVkey(keys[0]!.vkey)!.publicKey)
+  for (const each of [good, bad]) each.trusted.set(origin, publicKeyOf(parseVkey(keys[0]!.vkey)!))
 
   let events = 0
   /** Seals a further event on request. */

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import type { Stored } from '../../src/events/log.ts'
-import { entriesOf, recordsFrom } from '../../src/ledger/tiles/full-tiles.ts'
+import { entriesBundle, entriesOf, recordsFrom } from '../../src/ledger/tiles/full-tiles.ts'
 import { entryOf } from '../../src/verifier/entry.ts'
 import type { Hash } from '../../src/verifier/hashes.ts'
 import {
-  entriesBundle,
   hasTile,
   indexPath,
   nodeInTile,

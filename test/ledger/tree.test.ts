@@ -1,6 +1,6 @@
 import t from 'tap'
-import { entryOf, leafOf } from '../../src/verifier/entry.ts'
-import { EMPTY_ROOT, type Hash } from '../../src/verifier/hashes.ts'
+import { entryOf } from '../../src/verifier/entry.ts'
+import { EMPTY_ROOT, type Hash, leafOf } from '../../src/verifier/hashes.ts'
 import { compactRange, split } from '../../src/verifier/tree.ts'
 import { rootOf } from './reference.ts'
 import { base64, patternLeaves, patternRecord, recordOf, vectors } from './vectors.ts'

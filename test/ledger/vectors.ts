@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { EntryRecord } from '../../src/verifier/entry.ts'
-import { entryOf, leafOf } from '../../src/verifier/entry.ts'
+import { entryOf } from '../../src/verifier/entry.ts'
 import type { Hash } from '../../src/verifier/hashes.ts'
+import { leafOf } from '../../src/verifier/hashes.ts'
 import { root } from '../root.ts'
 
 /** An event of the published examples. Long data has the parts beginning, character, its count, and end. */

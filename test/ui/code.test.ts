@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, relative, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import t from 'tap'
 import { root } from '../root.ts'
 
@@ -20,7 +20,8 @@ const packages = [
 /** Modules of texts that service and UI share. */
 const WORDS = ['contract/answers.ts', 'base/login-causes.ts']
 
-await t.test('the UI imports only types and texts of the API, and allowed packages', (t) => {
+await t.test('the UI imports types and texts of the API, code of the verifier, and allowed packages', (t) => {
+  const shared = new Set<string>()
   for (const name of files)
     for (const [, type, target] of read(name).matchAll(/^import( type)?[^;'"]*?'([^']+)'/gm)) {
       if (!target!.startsWith('.')) {
@@ -32,9 +33,17 @@ await t.test('the UI imports only types and texts of the API, and allowed packag
       if (path.startsWith(`${ui}/`)) continue
       const inside = relative(resolve(ui, '../../src'), path)
       if (WORDS.includes(inside)) continue
-      t.match(inside, /^contract\//, `${name} imports ${target}`)
-      t.ok(type !== undefined, `${name} imports types of ${target} alone`)
+      t.match(inside, /^(?:contract|verifier)\//, `${name} imports ${target}`)
+      if (type !== undefined) continue
+      t.match(inside, /^verifier\//, `${name} imports types of ${target} alone`)
+      shared.add(inside)
     }
+  for (const inside of shared) {
+    const text = readFileSync(resolve(ui, '../../src', inside), 'utf8')
+    t.notMatch(text, /'node:|\bBuffer\b/, `${inside} runs in a browser`)
+    for (const [, target] of text.matchAll(/^import (?!type )[^;'"]*?'([^']+)'/gm))
+      if (!target!.endsWith('/platform.ts')) shared.add(join(dirname(inside), target!))
+  }
   for (const inside of WORDS) {
     const words = readFileSync(resolve(ui, '../../src', inside), 'utf8')
     t.notMatch(words, /^import (?!type )/m, `the words of ${inside} bring nothing else along`)

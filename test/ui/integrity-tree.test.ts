@@ -1,28 +1,36 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { build } from 'vite'
-import { entryOf, leafOf } from '../../src/verifier/entry.ts'
-import { consistencyProof, type ReadNodes, rootAt } from '../../src/verifier/proof/proofs.ts'
-import { entriesBundle, parseTilePath, TILE_WIDTH, tileWidth } from '../../src/verifier/tiles.ts'
+import { entriesBundle } from '../../src/ledger/tiles/full-tiles.ts'
+import { entryOf } from '../../src/verifier/entry.ts'
+import { leafOf } from '../../src/verifier/hashes.ts'
+import type { parseCheckpoint } from '../../src/verifier/note/checkpoint.ts'
+import type { VerifierKey } from '../../src/verifier/note/vkey.ts'
+import {
+  consistencyProof,
+  type ReadNodes,
+  rootAt,
+  type Tree,
+  type verifyConsistency,
+} from '../../src/verifier/proof/proofs.ts'
+import { type entriesIn, parseTilePath, TILE_WIDTH, type tilePath, tileWidth } from '../../src/verifier/tiles.ts'
 import { compactRange } from '../../src/verifier/tree.ts'
 import { patternRecord, vectors } from '../ledger/vectors.ts'
 import { root } from '../root.ts'
 
 type Hash = Uint8Array
-type Tree = { readonly size: number; readonly root: Hash }
-type Key = { readonly vkey: string; readonly name: string; readonly id: string }
-type Signed = Tree & { readonly origin: string; readonly body: string }
-/** The functions of the UI that are tested. */
+type Signed = NonNullable<ReturnType<typeof parseCheckpoint>>
+/** The functions that are tested as the UI contains them, with the hashes and the base64 of the browser. */
 type Integrity = {
-  readonly isExtension: (from: Tree, to: Tree, proof: readonly Hash[]) => boolean
-  readonly tilePath: (level: '0' | 'entries', index: number, width: number) => string
-  readonly entriesIn: (bundle: Uint8Array) => readonly Uint8Array[]
-  readonly checkpointOf: (text: string) => Signed | undefined
-  readonly keyOf: (vkey: string) => Key | undefined
-  readonly signatureOf: (checkpoint: Signed, key: Key) => Promise<string>
+  readonly verifyConsistency: typeof verifyConsistency
+  readonly tilePath: typeof tilePath
+  readonly entriesIn: typeof entriesIn
+  readonly parseCheckpoint: typeof parseCheckpoint
+  readonly ledgerKeyOf: (vkey: string) => VerifierKey | undefined
+  readonly signatureOf: (checkpoint: Signed, key: VerifierKey) => Promise<string>
   readonly recompute: (options: {
     readonly signed: readonly Tree[]
     readonly read: (path: string) => Promise<Uint8Array>
@@ -32,19 +40,30 @@ type Integrity = {
 
 const folder = await mkdtemp(join(tmpdir(), 'rollcall-integrity-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
-const source = (name: string) => resolve(root, `ui/src/integrity/${name}.ts`)
-const MODULES = ['tree', 'tiles', 'checkpoint', 'recompute']
+const MODULES: Readonly<Record<string, string>> = {
+  proofs: 'src/verifier/proof/proofs.ts',
+  tiles: 'src/verifier/tiles.ts',
+  checkpoint: 'src/verifier/note/checkpoint.ts',
+  signature: 'ui/src/integrity/signature.ts',
+  recompute: 'ui/src/integrity/recompute.ts',
+}
 await build({
   configFile: false,
   logLevel: 'warn',
+  resolve: { alias: [{ find: /^\.{1,2}\/platform\.ts$/, replacement: join(root, 'ui/src/integrity/platform.ts') }] },
   build: {
     outDir: folder,
     minify: false,
-    lib: { entry: Object.fromEntries(MODULES.map((name) => [name, source(name)])), formats: ['es'] },
+    lib: {
+      entry: Object.fromEntries(Object.entries(MODULES).map(([name, path]) => [name, join(root, path)])),
+      formats: ['es'],
+    },
     rolldownOptions: { output: { entryFileNames: '[name].mjs', chunkFileNames: '[name].mjs' } },
   },
 })
-const modules = await Promise.all(MODULES.map((name) => import(pathToFileURL(join(folder, `${name}.mjs`)).href)))
+const modules = await Promise.all(
+  Object.keys(MODULES).map((name) => import(pathToFileURL(join(folder, `${name}.mjs`)).href)),
+)
 const ui = Object.assign({}, ...modules) as Integrity
 
 const sizes = [1, 2, 255, 256, 257, 511, 512, 700]
@@ -71,28 +90,33 @@ const serving = (shown: readonly string[], requested: string[] = []) => {
 }
 
 await t.test('paths, bundles, checkpoints and keys fit the published examples', async (t) => {
-  for (const { n, path } of vectors.paths) t.equal(ui.tilePath('0', n, TILE_WIDTH), `tile/0/${path}`)
+  for (const { n, path } of vectors.paths)
+    t.equal(ui.tilePath({ level: 0, index: n, width: TILE_WIDTH }), `tile/0/${path}`)
   const bundle = entriesBundle(entries.slice(0, 3))
   const texts = (bytes: Uint8Array) => ui.entriesIn(bytes).map((entry) => Buffer.from(entry).toString('utf8'))
   t.strictSame(texts(bundle), entries.slice(0, 3))
   t.strictSame(texts(bundle.subarray(0, -1)), entries.slice(0, 2), 'a bundle that is cut off')
 
-  const checkpoint = ui.checkpointOf(vectors.checkpoint)!
-  const key = ui.keyOf(vectors.key.vkey)!
+  const checkpoint = ui.parseCheckpoint(vectors.checkpoint)!
+  const key = ui.ledgerKeyOf(vectors.key.vkey)!
+  const { note } = checkpoint
   t.match(checkpoint, { origin: vectors.key.origin, size: 11 })
   t.equal(await ui.signatureOf(checkpoint, key), 'signed')
-  t.equal(await ui.signatureOf({ ...checkpoint, body: checkpoint.body.replace('\n11\n', '\n12\n') }, key), 'wrong')
+  t.equal(
+    await ui.signatureOf({ ...checkpoint, note: { ...note, text: note.text.replace('\n11\n', '\n12\n') } }, key),
+    'wrong',
+  )
   t.equal(await ui.signatureOf(checkpoint, { ...key, id: '00000000' }), 'unsigned')
-  t.equal(await ui.signatureOf(ui.checkpointOf(vectors.cosigned.text)!, key), 'signed', 'with a line of a witness')
+  t.equal(await ui.signatureOf(ui.parseCheckpoint(vectors.cosigned.text)!, key), 'signed', 'with a line of a witness')
   for (const malformed of [
     '',
     'a',
     vectors.checkpoint.replace('—', '-'),
     vectors.checkpoint.replace('\n11\n', '\n011\n'),
   ])
-    t.equal(ui.checkpointOf(malformed), undefined, JSON.stringify(malformed.slice(0, 20)))
-  t.equal(ui.keyOf(vectors.key.vkey.replace('+b0', '+c0')), undefined, 'an id of another key')
-  t.equal(ui.keyOf(vectors.cosigned.witnessVkey), undefined, 'a key of a witness')
+    t.equal(ui.parseCheckpoint(malformed), undefined, JSON.stringify(malformed.slice(0, 20)))
+  t.equal(ui.ledgerKeyOf(vectors.key.vkey.replace('+b0', '+c0')), undefined, 'an id of another key')
+  t.equal(ui.ledgerKeyOf(vectors.cosigned.witnessVkey), undefined, 'a key of a witness')
 })
 
 await t.test('a consistency proof holds for its two trees and for no others', async (t) => {
@@ -101,9 +125,9 @@ await t.test('a consistency proof holds for its two trees and for no others', as
       const [old, grown] = [await treeOf(from), await treeOf(to)]
       const proof = await consistencyProof(from, to, read)
       const wrong = { ...old, root: Buffer.alloc(32) }
-      if (!ui.isExtension(old, grown, proof)) t.fail(`${from} to ${to}`)
-      if (ui.isExtension(wrong, grown, proof)) t.fail(`${from} to ${to} with another root`)
-      if (ui.isExtension(old, grown, [...proof, old.root])) t.fail(`${from} to ${to} with another hash`)
+      if (!ui.verifyConsistency(old, grown, proof)) t.fail(`${from} to ${to}`)
+      if (ui.verifyConsistency(wrong, grown, proof)) t.fail(`${from} to ${to} with another root`)
+      if (ui.verifyConsistency(old, grown, [...proof, old.root])) t.fail(`${from} to ${to} with another hash`)
     }
   const { consistency, roots } = vectors.pattern
   const bytes = (text: string) => Buffer.from(text, 'base64')
@@ -112,7 +136,7 @@ await t.test('a consistency proof holds for its two trees and for no others', as
   t.ok(published.length > 0)
   for (const { from, to, hashes } of published) {
     const trees = [from, to].map((size) => ({ size, root: bytes(rootOf(size)!) }))
-    t.ok(ui.isExtension(trees[0]!, trees[1]!, hashes.map(bytes)), `${from} to ${to}`)
+    t.ok(ui.verifyConsistency(trees[0]!, trees[1]!, hashes.map(bytes)), `${from} to ${to}`)
   }
 })
 

@@ -5,7 +5,7 @@ import { codesOf, ownFaultOf, safeCause } from '../../auth/safe-cause.ts'
 import type { Config } from '../../config/load.ts'
 import type { SendToWitness, Witness } from '../../ledger/witness/submission.ts'
 import type { WitnessSettings } from '../../ledger/witness/witnesses.ts'
-import { parseVkey, verifierKey } from '../../verifier/note/vkey.ts'
+import { keyNamed, parseVkey } from '../../verifier/note/vkey.ts'
 import { USER_AGENT } from '../auth/login-methods.ts'
 import { reachOf } from '../auth/outgoing-reach.ts'
 import type { Core } from '../core/core.ts'
@@ -68,7 +68,7 @@ const outcomeLog = (logger: Pick<Logger, 'info' | 'warn'>): WitnessSettings['onO
 
 const witnessOf = ({ url, vkey, monitor = url }: Config['history']['ledger']['witnesses'][number]): Witness => {
   const { name, publicKey } = parseVkey(vkey)!
-  return { url, monitor, vkey, key: verifierKey(name, publicKey, 'cosignature') }
+  return { url, monitor, vkey, key: keyNamed(name, publicKey, 'cosignature') }
 }
 
 /** The witnesses of the configuration, with their requests, metric and log. */

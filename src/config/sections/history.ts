@@ -1,4 +1,5 @@
 import { isLoopback } from '../../auth/outgoing/hosts.ts'
+import { isSameHash } from '../../verifier/hashes.ts'
 import { parseVkey } from '../../verifier/note/vkey.ts'
 import { url } from '../addresses.ts'
 import { counted, list, record } from '../collections.ts'
@@ -42,7 +43,7 @@ const vkey = textual('verifier key', {
 const WITNESSES = 8
 const witness = record({ url: safeUrl, vkey }, { monitor: safeUrl })
 const witnessList = counted(list(witness), { most: WITNESSES })
-const publicKey = (text: string) => parseVkey(text)?.publicKey
+const publicKey = (text: string) => parseVkey(text)!.publicKey
 
 /** A list of witnesses with different addresses and different keys. */
 const witnesses: typeof witnessList = {
@@ -54,8 +55,8 @@ const witnesses: typeof witnessList = {
     for (const [n, one] of all!.entries()) {
       const earlier = all!.slice(0, n)
       if (earlier.some((other) => other.url === one.url)) fault('is the address of another witness', `[${n}].url`)
-      const key = publicKey(one.vkey)!
-      if (earlier.some((other) => publicKey(other.vkey)!.equals(key)))
+      const key = publicKey(one.vkey)
+      if (earlier.some((other) => isSameHash(publicKey(other.vkey), key)))
         fault('is the key of another witness', `[${n}].vkey`)
     }
     return all

@@ -1,8 +1,9 @@
 import type { LRUCache } from 'lru-cache'
 import { forEachSliced, sliced } from '../../base/event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { entryOf, leafOf } from '../../verifier/entry.ts'
+import { entryOf } from '../../verifier/entry.ts'
 import type { Hash } from '../../verifier/hashes.ts'
+import { leafOf } from '../../verifier/hashes.ts'
 import { TILE_WIDTH } from '../../verifier/tiles.ts'
 import type { LedgerStore } from '../ledger-store.ts'
 import { rootOfTile } from './tile-hashes.ts'
@@ -41,6 +42,23 @@ export const entriesOf = async (records: readonly Stored[]): Promise<readonly st
   const entries: string[] = []
   await forEachSliced(records, (record) => entries.push(entryOf(record)))
   return entries
+}
+
+/** Length of an entry in a bundle, in bytes. */
+const MAX_ENTRY_BYTES = 0xff_ff
+
+/** Returns the bundle of at most 256 entries: each entry in UTF-8 after its length as big-endian uint16. */
+export const entriesBundle = (entries: readonly string[]): Uint8Array => {
+  const lengths = entries.map((entry) => Buffer.byteLength(entry))
+  const bundle = Buffer.alloc(lengths.reduce((sum, length) => sum + 2 + length, 0))
+  let at = 0
+  for (const [n, entry] of entries.entries()) {
+    if (lengths[n]! > MAX_ENTRY_BYTES)
+      throw new Error(`an entry of ${lengths[n]!} bytes exceeds ${MAX_ENTRY_BYTES} bytes`)
+    at = bundle.writeUInt16BE(lengths[n]!, at)
+    at += bundle.write(entry, at)
+  }
+  return bundle
 }
 
 /** Reads a full tile: from memory, from the store, or else from the events of the log. */

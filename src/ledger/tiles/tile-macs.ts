@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
-import { base64Of } from '../../verifier/base64.ts'
 import { HASH_BYTES, type Hash, hashesOf } from '../../verifier/hashes.ts'
+import { base64Of } from '../../verifier/platform.ts'
 import { TILE_WIDTH } from '../../verifier/tiles.ts'
 import type { LedgerStore, SealedRecord, StoredTile } from '../ledger-store.ts'
 import { isTileOf } from './tile-hashes.ts'

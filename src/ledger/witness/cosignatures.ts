@@ -1,4 +1,5 @@
-import { isOfKey, type NoteSignature, parseSignatures, verifySignature } from '../../verifier/note/note.ts'
+import { isOfKey, type NoteSignature, parseSignatures } from '../../verifier/note/note.ts'
+import { verifySignature } from '../../verifier/note/signatures.ts'
 import type { VerifierKey } from '../../verifier/note/vkey.ts'
 import type { KeptCheckpoint } from '../ledger-store.ts'
 

@@ -1,5 +1,6 @@
 import { type Hash, isSameHash } from '../hashes.ts'
-import { type Checkpoint, parseCheckpoint, verifyCheckpoint } from '../note/checkpoint.ts'
+import { type Checkpoint, parseCheckpoint } from '../note/checkpoint.ts'
+import { verifyCheckpoint } from '../note/signatures.ts'
 import type { VerifierKey } from '../note/vkey.ts'
 import type { Named } from './evidence.ts'
 import type { Findings } from './findings.ts'

@@ -2,16 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import { basename } from 'node:path'
 import { fail } from '../../base/failure.ts'
 import { bytesOf, whyUnread } from '../../base/regular-file.ts'
-import { hashOfBase64 } from '../base64.ts'
-import { HASH_BYTES } from '../hashes.ts'
-import {
-  type CheckpointFault,
-  parseCheckpoint,
-  parseSize,
-  type VerifiedCheckpoint,
-  verifyCheckpoint,
-} from '../note/checkpoint.ts'
-import { verifyNote } from '../note/note.ts'
+import { HASH_BYTES, hashOfBase64 } from '../hashes.ts'
+import { parseCheckpoint, parseSize } from '../note/checkpoint.ts'
+import { type CheckpointFault, type VerifiedCheckpoint, verifyCheckpoint, verifyNote } from '../note/signatures.ts'
 import { parseVkey, type VerifierKey } from '../note/vkey.ts'
 
 /**

@@ -1,6 +1,5 @@
-import { hashOfBase64 } from '../base64.ts'
 import type { Manifest } from '../export/manifest.ts'
-import { HASH_BYTES, type Hash, hashesOf, isSameHash } from '../hashes.ts'
+import { HASH_BYTES, type Hash, hashesOf, hashOfBase64, isSameHash } from '../hashes.ts'
 import type { Checkpoint } from '../note/checkpoint.ts'
 import { coverCheck } from '../proof/cover.ts'
 import { verifyConsistency } from '../proof/proofs.ts'

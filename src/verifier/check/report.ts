@@ -1,5 +1,5 @@
 import { EXIT } from '../../base/failure.ts'
-import { base64Of } from '../base64.ts'
+import { base64Of } from '../platform.ts'
 import type { Retained } from './evidence.ts'
 import type { Verdict } from './export-check.ts'
 import { findingLine } from './findings.ts'

@@ -1,6 +1,8 @@
-import { entryOf, leafOf, type StoredRecord } from '../entry.ts'
+import { entryOf, type StoredRecord } from '../entry.ts'
+import { leafOf } from '../hashes.ts'
+import { parseSize } from '../note/checkpoint.ts'
 import { type IndexedEvent, indexedEvent } from './facts.ts'
-import { digitsIn, type ReadLine, type ReadLines, storedBytes, storedText, wholeIn } from './read-line.ts'
+import { digitsIn, type ReadLine, type ReadLines, storedBytes, storedText } from './read-line.ts'
 
 /** Maximum of an integer attribute, and digits of `sequence`. */
 const [INTEGER_MAX, DIGITS] = [2_147_483_647, 19]
@@ -58,7 +60,7 @@ const recordIn = (
     const value = attributes[name]
     return typeof value === 'string' ? value : ''
   }
-  const index = wholeIn(text('sequence').replace(/^0{1,18}/, ''))
+  const index = parseSize(text('sequence').replace(/^0{1,18}/, ''))
   const [position, revision] = [digitsIn(text('position')), digitsIn(String(attributes['revision']))]
   if (index === undefined || position === undefined || revision === undefined) return undefined
   const type = text('type').startsWith(TYPE) ? text('type').slice(TYPE.length) : ''

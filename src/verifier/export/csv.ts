@@ -1,5 +1,6 @@
 import { csvRow } from '../../base/csv.ts'
-import { entryOf, leafOf } from '../entry.ts'
+import { entryOf } from '../entry.ts'
+import { leafOf } from '../hashes.ts'
 import { type IndexedEvent, indexedEvent } from './facts.ts'
 import { type ReadLine, type ReadLines, recordOfColumns } from './read-line.ts'
 

@@ -1,10 +1,16 @@
 import { hash } from 'node:crypto'
-import { leafOf, type StoredRecord } from '../entry.ts'
-import { digitsIn, endOfJson, type ReadLine, type ReadLines, storedBytes, storedText, wholeIn } from './read-line.ts'
-
-/** Last member of an event with opened personal data; without them, an empty text. */
-export const personalMember = (opened: object | undefined): string =>
-  opened ? `,"personal":${JSON.stringify(opened)}` : ''
+import { type StoredRecord } from '../entry.ts'
+import { leafOf } from '../hashes.ts'
+import { parseSize } from '../note/checkpoint.ts'
+import {
+  digitsIn,
+  endOfJson,
+  personalMember,
+  type ReadLine,
+  type ReadLines,
+  storedBytes,
+  storedText,
+} from './read-line.ts'
 
 /** Line of an event in NDJSON. Without opened personal data it depends on the record and its index alone. */
 export const eventLine = ({ index, record }: IndexedRecord, opened?: object): string => {
@@ -79,7 +85,7 @@ const readLine = (bytes: Buffer, line: string, isOpened: boolean): ReadLine | un
   if (endOfTime < 0 || !line.endsWith('}')) return undefined
   const dataAt = endOfTime + DATA.length
   const ends = endsOfTexts(line, dataAt)
-  const index = wholeIn(line.slice(indexAt, positionAt - MEMBERS[1]!.length))
+  const index = parseSize(line.slice(indexAt, positionAt - MEMBERS[1]!.length))
   const position = digitsIn(line.slice(positionAt, idAt - MEMBERS[2]!.length))
   if (ends === undefined || index === undefined || position === undefined) return undefined
   const data = storedBytes(bytes.subarray(dataAt, ends[0]))

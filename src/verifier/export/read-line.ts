@@ -1,5 +1,6 @@
 import type { StoredRecord } from '../entry.ts'
 import type { Hash } from '../hashes.ts'
+import { parseSize } from '../note/checkpoint.ts'
 
 /** An event as an export shows it: its index, the leaf of its record, and the record. */
 export type ReadLine = {
@@ -19,12 +20,6 @@ export type PlacedLine = Pick<ReadLine, 'index' | 'isExact'>
  */
 export type ReadLinesOf<L> = (bytes: Buffer) => { readonly lines: readonly (L | undefined)[]; readonly used: number }
 export type ReadLines = ReadLinesOf<ReadLine>
-
-/** Returns a number in decimal digits without leading zeros; undefined for another text, or one above 2^53 − 1. */
-export const wholeIn = (text: string): number | undefined => {
-  const number = Number(text)
-  return String(number) === text && Number.isSafeInteger(number) && number >= 0 ? number : undefined
-}
 
 /** Returns a revision or position in decimal digits without leading zeros; undefined for another text. */
 export const digitsIn = (text: string): bigint | undefined =>
@@ -63,6 +58,10 @@ const isEscaped = (text: string, quote: number): boolean => {
 export const storedText = (text: string): string =>
   text.startsWith('{') && text.endsWith('}') && !text.includes('\n') ? text : JSON.stringify(text)
 
+/** Last member of an event with opened personal data; without them, an empty text. */
+export const personalMember = (opened: object | undefined): string =>
+  opened ? `,"personal":${JSON.stringify(opened)}` : ''
+
 /**
  * Returns the stored text that a JSON value of a line shows, in UTF-8: an object is the text itself, a JSON string has
  * it as value. Returns undefined for other values.
@@ -83,7 +82,7 @@ export const recordOfColumns = (
   text: (title: string) => string | undefined,
 ): { readonly index: number; readonly record: StoredRecord } | undefined => {
   const [index, position, revision] = [
-    wholeIn(text('index') ?? ''),
+    parseSize(text('index') ?? ''),
     digitsIn(text('position') ?? ''),
     digitsIn(text('revision') ?? ''),
   ]

@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto'
 import { canonical } from '../../base/canonical.ts'
-import { base64Of, bytesOfBase64, hashOfBase64 } from '../base64.ts'
-import { type Entry, leafOf, parseEntry } from '../entry.ts'
+import { type Entry, parseEntry } from '../entry.ts'
 import type { Hash } from '../hashes.ts'
-import { type CheckpointFault, parseSize, type VerifiedCheckpoint, verifyCheckpoint } from '../note/checkpoint.ts'
+import { hashOfBase64, leafOf } from '../hashes.ts'
+import { parseSize } from '../note/checkpoint.ts'
+import { type CheckpointFault, type VerifiedCheckpoint, verifyCheckpoint } from '../note/signatures.ts'
 import type { VerifierKey } from '../note/vkey.ts'
+import { base64Of, bytesOfBase64 } from '../platform.ts'
 import { verifyInclusion } from './proofs.ts'
 
 /** First line of a proof. */

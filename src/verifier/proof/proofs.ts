@@ -43,12 +43,7 @@ export const inclusionProof = (index: number, size: number, read: ReadNodes): Pr
 }
 
 /** Returns true if an inclusion proof leads from the leaf to the root. */
-export const verifyInclusion = (
-  leaf: Hash,
-  index: number,
-  hashes: readonly Hash[],
-  { size, root }: { readonly size: number; readonly root: Hash },
-): boolean => {
+export const verifyInclusion = (leaf: Hash, index: number, hashes: readonly Hash[], { size, root }: Tree): boolean => {
   if (!isLeaf(index, size)) return false
   const siblings = inclusionRanges(index, size)
   if (siblings.length !== hashes.length) return false
@@ -87,7 +82,8 @@ export const consistencyProof = (from: number, to: number, read: ReadNodes): Pro
   return hashesOver(consistencyRanges(from, to).ranges, read)
 }
 
-type Tree = { readonly size: number; readonly root: Hash }
+/** A tree by its number of leaves and its root. */
+export type Tree = { readonly size: number; readonly root: Hash }
 
 /** Returns true if the tree `to` begins with the leaves of the tree `from`. The proof from an empty tree is empty. */
 export const verifyConsistency = (from: Tree, to: Tree, hashes: readonly Hash[]): boolean => {

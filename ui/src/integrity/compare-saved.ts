@@ -1,6 +1,7 @@
+import { parseCheckpoint } from '../../../src/verifier/note/checkpoint.ts'
 import { readLedger } from '../api/ledger.ts'
-import { checkpointOf, keyOf, signatureOf } from './checkpoint.ts'
 import { seen } from './remembered.ts'
+import { isTrusted, ledgerKeyOf, signatureOf } from './signature.ts'
 import { trusted, unlike } from './verify.ts'
 
 /**
@@ -16,14 +17,14 @@ export type Comparison =
 export const compareSaved = async (text: string): Promise<Comparison> => {
   // Mail adds carriage returns, signs of a quotation and blanks.
   const plain = text.replace(/\r*\n|\r/g, '\n').replace(/^[ \t>]+|[ \t]+$/gm, '')
-  const saved = checkpointOf(`${plain.trim()}\n`)
+  const saved = parseCheckpoint(`${plain.trim()}\n`)
   if (!saved || saved.size === 0) return { kind: 'malformed' }
   const status = await readLedger()
   if (status.origin !== saved.origin) return { kind: 'foreign' }
   const vkeys = new Set([seen(status)?.vkey ?? '', ...status.keys.map(({ vkey }) => vkey)])
-  const keys = [...vkeys].flatMap((vkey) => keyOf(vkey) ?? [])
+  const keys = [...vkeys].flatMap((vkey) => ledgerKeyOf(vkey) ?? [])
   const signed = await Promise.all(keys.map((key) => signatureOf(saved, key)))
-  if (!signed.some((each) => each === 'signed' || each === 'unchecked')) return { kind: 'unsigned' }
+  if (!signed.some(isTrusted)) return { kind: 'unsigned' }
   const found = await trusted(status, saved.size)
   if ('kind' in found) return { kind: 'untrusted' }
   const { checkpoint } = found

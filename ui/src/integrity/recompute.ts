@@ -1,6 +1,8 @@
+import { HASH_BYTES, isSameHash, leafOf } from '../../../src/verifier/hashes.ts'
+import type { Tree } from '../../../src/verifier/proof/proofs.ts'
+import { entriesIn, TILE_WIDTH, tilePath, tileWidth } from '../../../src/verifier/tiles.ts'
+import { compactRange } from '../../../src/verifier/tree.ts'
 import { slices } from './pace.ts'
-import { entriesIn, TILE_WIDTH, tilePath, widthOf } from './tiles.ts'
-import { growingTree, HASH_BYTES, isSame, leafHash, type Tree } from './tree.ts'
 
 /** Number of tiles that are requested before they are needed. */
 const AHEAD = 4
@@ -16,6 +18,9 @@ type Recompute = {
   readonly onProgress: (done: number) => void
 }
 
+/** Number of leaves under the tile with this index. */
+const widthIn = (index: number, size: number): number => tileWidth(size, { level: 0, index })
+
 /** The leaves of a tile, and the bundle of the entries that they are made of. */
 type Leaves = { readonly hashes: Uint8Array; readonly entries: readonly Uint8Array[] }
 
@@ -23,13 +28,13 @@ type Leaves = { readonly hashes: Uint8Array; readonly entries: readonly Uint8Arr
 const leavesAhead = (size: number, read: Recompute['read']): ((index: number) => Promise<Leaves>) => {
   const requested = new Map<number, Promise<Leaves>>()
   const leavesOf = async (index: number): Promise<Leaves> => {
-    const width = widthOf(index, size)
-    const paths = (['0', 'entries'] as const).map((level) => tilePath(level, index, width))
+    const width = widthIn(index, size)
+    const paths = ([0, 'entries'] as const).map((level) => tilePath({ level, index, width }))
     const [hashes, bundle] = await Promise.all(paths.map(read))
     return { hashes: hashes!, entries: entriesIn(bundle!) }
   }
   return (index) => {
-    for (let next = index; next < index + AHEAD && widthOf(next, size) > 0; next++) {
+    for (let next = index; next < index + AHEAD && widthIn(next, size) > 0; next++) {
       if (requested.has(next)) continue
       const leaves = leavesOf(next)
       // The rejection is reported when the tile is needed.
@@ -50,20 +55,20 @@ const leavesAhead = (size: number, read: Recompute['read']): ((index: number) =>
 export const recompute = async ({ signed, read, onProgress }: Recompute): Promise<Difference | undefined> => {
   const { size } = signed.at(-1)!
   const leavesAt = leavesAhead(size, read)
-  const tree = growingTree()
+  const tree = compactRange()
   const pause = slices()
   let [done, agreed, next] = [0, 0, 0]
-  for (let index = 0; widthOf(index, size) > 0; index++) {
+  for (let index = 0; widthIn(index, size) > 0; index++) {
     const { hashes, entries } = await leavesAt(index)
-    for (let n = 0; n < widthOf(index, size); n++) {
+    for (let n = 0; n < widthIn(index, size); n++) {
       const entry = entries[n]
-      const leaf = entry && leafHash(entry)
-      if (!leaf || !isSame(leaf, hashes.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES)))
+      const leaf = entry && leafOf(entry)
+      if (!leaf || !isSameHash(leaf, hashes.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES)))
         return { cause: 'event', index: index * TILE_WIDTH + n }
       tree.append(leaf)
       done++
       while (signed[next]?.size === done) {
-        if (!isSame(tree.root(), signed[next]!.root)) return { cause: 'tree', index: agreed }
+        if (!isSameHash(tree.root(), signed[next]!.root)) return { cause: 'tree', index: agreed }
         agreed = done
         next++
       }

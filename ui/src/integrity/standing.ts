@@ -64,7 +64,7 @@ const useLedger = (enabled: boolean) => {
 const useNewest = (status: LedgerStatus | undefined, known: Remembered | undefined): Verdict | undefined => {
   const { data } = useQuery({
     queryKey: [...keys.ledger, 'newest', known?.vkey, known?.verified?.root, status?.sealed?.root],
-    queryFn: async ({ signal }) => (await import('./verify.ts')).checkNewest(status!, signal),
+    queryFn: async ({ signal }) => (await import('./check-newest.ts')).checkNewest(status!, signal),
     enabled: status?.sealed !== undefined && known?.verified !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
   })

@@ -1,5 +1,7 @@
+import { parseCheckpoint } from '../../../src/verifier/note/checkpoint.ts'
+import type { VerifierKey } from '../../../src/verifier/note/vkey.ts'
 import { type LedgerStatus, readCheckpoints } from '../api/ledger.ts'
-import { type Checkpoint, checkpointOf, keyOf, type Signed, signatureOf, type VerifierKey } from './checkpoint.ts'
+import { type Checkpoint, isTrusted, ledgerKeyOf, type Signed, signatureOf } from './signature.ts'
 
 /** Maximum number of pages of kept checkpoints that are searched for a change of the key. */
 const MAX_PAGES = 20
@@ -9,7 +11,7 @@ async function* keptCheckpoints(signal: AbortSignal | undefined): AsyncGenerator
   let token = ''
   for (let page = 0; page < MAX_PAGES; page++) {
     const { checkpoints, nextPageToken } = await readCheckpoints(signal, token)
-    yield checkpoints.flatMap(({ text }) => checkpointOf(text) ?? [])
+    yield checkpoints.flatMap(({ text }) => parseCheckpoint(text) ?? [])
     if (nextPageToken === '') return
     token = nextPageToken
   }
@@ -21,8 +23,6 @@ export const newestKept = async (signal: AbortSignal | undefined): Promise<reado
   return []
 }
 
-const isTrusted = (signed: Signed): boolean => signed === 'signed' || signed === 'unchecked'
-
 /** Returns the keys of a ledger that signed a kept checkpoint together with the key. */
 const successorsOf = async (
   key: VerifierKey,
@@ -30,7 +30,7 @@ const successorsOf = async (
   kept: readonly Checkpoint[],
 ): Promise<readonly VerifierKey[]> => {
   const found: VerifierKey[] = []
-  for (const checkpoint of kept.filter(({ signatures }) => signatures.length > 1)) {
+  for (const checkpoint of kept.filter(({ note }) => note.signatures.length > 1)) {
     if (!isTrusted(await signatureOf(checkpoint, key))) continue
     for (const other of keys)
       if (other.id !== key.id && isTrusted(await signatureOf(checkpoint, other))) found.push(other)
@@ -57,7 +57,7 @@ export const trustOf = async (
 ): Promise<Trust> => {
   const signed = await signatureOf(checkpoint, known)
   if (signed !== 'unsigned' || known.name !== checkpoint.origin) return { signed, key: known }
-  const keys = status.keys.flatMap(({ vkey }) => keyOf(vkey) ?? [])
+  const keys = status.keys.flatMap(({ vkey }) => ledgerKeyOf(vkey) ?? [])
   const kept = [checkpoint]
   for await (const page of keptCheckpoints(signal)) kept.push(...page)
   const followed = new Map([[known.id, known]])

@@ -1,11 +1,14 @@
+import { type Hash, hashOfBase64, isSameHash } from '../../../src/verifier/hashes.ts'
+import { parseCheckpoint } from '../../../src/verifier/note/checkpoint.ts'
+import { type VerifierKey, vkeyOf } from '../../../src/verifier/note/vkey.ts'
+import { type Tree, verifyConsistency } from '../../../src/verifier/proof/proofs.ts'
 import { serviceNow } from '../api/clock.ts'
 import { type LedgerStatus, readCheckpoint, readConsistency, readLedger, readTile } from '../api/ledger.ts'
-import { base64Of, bytesOfBase64 } from './base64.ts'
-import { type Checkpoint, checkpointOf, keyOf, signatureOf, type VerifierKey } from './checkpoint.ts'
 import { patiently } from './patient.ts'
+import { base64Of } from './platform.ts'
 import { recompute } from './recompute.ts'
 import { type Break, type Remembered, remember, remembered, seen, signingKeyOf } from './remembered.ts'
-import { isExtension, isSame, type Tree } from './tree.ts'
+import { type Checkpoint, isTrusted, ledgerKeyOf, signatureOf } from './signature.ts'
 import { newestKept, type Trust, trustOf } from './trust.ts'
 
 /**
@@ -27,18 +30,19 @@ const brokenBy = (cause: Break['cause'], index?: number): Verdict => ({
 })
 
 /** The tree that this browser recomputed last. */
-const verifiedTree = ({ verified }: Remembered): Tree | undefined => {
-  const root = verified && bytesOfBase64(verified.root)
+export const verifiedTree = ({ verified }: Remembered): Tree | undefined => {
+  const root = verified && hashOfBase64(verified.root)
   return verified && root && { size: verified.size, root }
 }
 
 /** Returns why a checkpoint does not extend the verified tree; undefined if it does. */
 export const unlike = async (verified: Tree, newest: Tree, signal?: AbortSignal): Promise<Verdict | undefined> => {
   if (newest.size < verified.size) return brokenBy('shorter', newest.size)
-  if (newest.size === verified.size) return isSame(newest.root, verified.root) ? undefined : brokenBy('history')
+  if (newest.size === verified.size) return isSameHash(newest.root, verified.root) ? undefined : brokenBy('history')
   const { hashes } = await readConsistency(verified.size, newest.size, signal)
-  const proof = hashes.map((hash) => bytesOfBase64(hash) ?? new Uint8Array(0))
-  return isExtension(verified, newest, proof) ? undefined : brokenBy('history')
+  const proof = hashes.map(hashOfBase64)
+  const isWhole = proof.every((hash): hash is Hash => hash !== undefined)
+  return isWhole && verifyConsistency(verified, newest, proof) ? undefined : brokenBy('history')
 }
 
 /**
@@ -47,7 +51,7 @@ export const unlike = async (verified: Tree, newest: Tree, signal?: AbortSignal)
  */
 const newestOf = async (atLeast: number, signal?: AbortSignal): Promise<Checkpoint | undefined> => {
   for (let attempt = 1; ; attempt++) {
-    const checkpoint = checkpointOf(await readCheckpoint(signal))
+    const checkpoint = parseCheckpoint(await readCheckpoint(signal))
     if (!checkpoint || checkpoint.size >= atLeast || attempt === ATTEMPTS) return checkpoint
     await new Promise((done) => window.setTimeout(done, AGAIN_MS))
   }
@@ -62,22 +66,12 @@ export const trusted = async (
   const known = seen(status)
   if (!known) return { kind: 'unsealed' }
   const checkpoint = await newestOf(size ?? known.verified?.size ?? 0, signal)
-  const key = keyOf(known.vkey)
+  const key = ledgerKeyOf(known.vkey)
   if (!checkpoint || !key) return brokenBy('signature', 0)
   if (checkpoint.size === 0) return { kind: 'unsealed' }
   const trust = await trustOf(checkpoint, key, status, signal)
   if (trust.signed === 'wrong') return brokenBy('signature', 0)
   return trust.signed === 'unsigned' ? { kind: 'other' } : { ...trust, checkpoint }
-}
-
-/** Checks that the newest checkpoint is signed by the known key and extends the tree that this browser verified. */
-export const checkNewest = async (status: LedgerStatus, signal?: AbortSignal): Promise<Verdict> => {
-  const found = await trusted(status, undefined, signal)
-  if ('kind' in found) return found
-  const { checkpoint, signed } = found
-  const verified = verifiedTree(remembered()!)
-  const verdict = verified && (await unlike(verified, checkpoint, signal))
-  return verdict ?? { kind: signed === 'signed' ? 'verified' : 'unchecked', size: checkpoint.size }
 }
 
 /** Trees of checkpoints that the key signed, and the last verified tree: ascending, each size once, up to the newest. */
@@ -89,8 +83,7 @@ const signedTrees = async (
 ): Promise<readonly Tree[]> => {
   const trees = new Map<number, Tree>()
   for (const kept of await newestKept(signal))
-    if (kept.size < newest.size && ['signed', 'unchecked'].includes(await signatureOf(kept, key)))
-      trees.set(kept.size, kept)
+    if (kept.size < newest.size && isTrusted(await signatureOf(kept, key))) trees.set(kept.size, kept)
   if (verified && verified.size < newest.size) trees.set(verified.size, verified)
   return [...trees.values(), newest].sort((one, other) => one.size - other.size)
 }
@@ -141,5 +134,5 @@ export const verifyHere = async (
   })
   const verdict = difference && placed(brokenBy(difference.cause, difference.index), status)
   const whole: Verdict = { kind: signed === 'signed' ? 'verified' : 'unchecked', size }
-  return keep(verdict ?? grown ?? whole, key.vkey, checkpoint)
+  return keep(verdict ?? grown ?? whole, vkeyOf(key), checkpoint)
 }

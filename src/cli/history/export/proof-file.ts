@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
-import { base64Of } from '../../../verifier/base64.ts'
 import type { Manifest } from '../../../verifier/export/manifest.ts'
 import type { Hash } from '../../../verifier/hashes.ts'
+import { base64Of } from '../../../verifier/platform.ts'
 import { fileWriter, type PartWriter } from './part-writer.ts'
 
 /** Number of hashes that stand in the manifest itself. */

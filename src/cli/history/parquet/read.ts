@@ -1,11 +1,12 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetRead } from 'hyparquet'
-import { entryOf, leafOf } from '../../../verifier/entry.ts'
+import { entryOf } from '../../../verifier/entry.ts'
 import { COLUMN_PLACES } from '../../../verifier/export/csv.ts'
 import { indexedEvent } from '../../../verifier/export/facts.ts'
 import { chunksOf, type FileLines, type Measured } from '../../../verifier/export/read-file.ts'
 import { type ReadLine, recordOfColumns, storedBytes } from '../../../verifier/export/read-line.ts'
+import { leafOf } from '../../../verifier/hashes.ts'
 import { GROUP, isStored, PARQUET_COLUMNS, SCHEMA, storedTexts, textsOf } from './columns.ts'
 
 /** Maximum bytes of the description at the end of a file, and of a group of rows after decompression. */

@@ -8,8 +8,9 @@ import {
   proofQuery,
 } from '../../../contract/history/ledger.ts'
 import type { KeptCheckpoint } from '../../../ledger/ledger-store.ts'
-import { base64Of, hashOfBase64 } from '../../../verifier/base64.ts'
-import { entryOf, leafOf } from '../../../verifier/entry.ts'
+import { entryOf } from '../../../verifier/entry.ts'
+import { hashOfBase64, leafOf } from '../../../verifier/hashes.ts'
+import { base64Of } from '../../../verifier/platform.ts'
 import { proofText, type Withheld } from '../../../verifier/proof/proof-text.ts'
 import { consistencyProof, inclusionProof, verifyInclusion } from '../../../verifier/proof/proofs.ts'
 import { hasTile, parseTilePath, TILE_WIDTH } from '../../../verifier/tiles.ts'
