@@ -1,7 +1,6 @@
 import { catalog } from '../src/events/catalog.ts'
 import type { Shapes } from '../src/events/define.ts'
-import { asyncApi } from '../src/events/reference/asyncapi.ts'
-import { type EventSchema, eventSchemas } from '../src/events/reference/json-schema.ts'
+import { asyncApi, type EventSchema, eventSchemas } from '../src/events/reference/asyncapi.ts'
 
 const jsonFile = (content: object): string => `${JSON.stringify(content, undefined, 2)}\n`
 

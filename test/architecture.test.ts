@@ -75,12 +75,9 @@ const mayName: Readonly<Record<string, readonly string[]>> = {
 /** Ports, the only files that adapters import. */
 const ports = [
   'events/log.ts',
-  'events/binding.ts',
   'events/personal.ts',
   'events/unreadable.ts',
   'projections/views.ts',
-  'projections/snapshots.ts',
-  'projections/engine/lease.ts',
   'jobs/queue.ts',
   'auth/rate-limit.ts',
   'ledger/ledger-store.ts',

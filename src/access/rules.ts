@@ -1,8 +1,27 @@
-import { type Claims, isReferenced, textsOf } from './claims.ts'
-import { foldDomain, listsName, teamNames } from './folded.ts'
-import { type Grant, type Holding, isKey } from './grants.ts'
-import { meaningsIn, meaningsOf } from './meanings.ts'
+import { type Claims, isReferenced, lackOf, textsOf } from './claims.ts'
+import { type Grant, type Holding, isKey, meaningsIn, meaningsOf } from './grants.ts'
 import type { Role } from './roles.ts'
+
+/**
+ * Converts the name of an organization or team to lower case for comparison. Only ASCII letters are converted, so that
+ * no other letter becomes equal to one of them.
+ */
+const foldName = (name: string): string => name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+
+/**
+ * Converts the domain of an e-mail address to lower case (RFC 5321 §2.4). The part before the last `@` stays unchanged.
+ */
+export const foldDomain = (address: string): string => {
+  const domain = address.lastIndexOf('@') + 1
+  return domain === 0 ? address : address.slice(0, domain) + foldName(address.slice(domain))
+}
+
+/** Returns true if the list contains the name, regardless of case. */
+export const listsName = (list: readonly string[], name: string): boolean => list.map(foldName).includes(foldName(name))
+
+/** Team names in the form of rules: `organization/slug`. */
+export const teamNames = (teams: Readonly<Record<string, readonly string[]>>): readonly string[] =>
+  Object.entries(teams).flatMap(([organization, slugs]) => slugs.map((slug) => `${organization}/${slug}`))
 
 /** Text in a grant that stands for the namespace of the service account. */
 export const ITS_NAMESPACE = '{namespace}'
@@ -10,7 +29,7 @@ export const ITS_NAMESPACE = '{namespace}'
 export const MAX_GRANTS = 256
 
 type Named = { readonly name: string; readonly grants: readonly Grant[] }
-export type OidcRule = Named & {
+type OidcRule = Named & {
   readonly method: 'oidc'
   readonly provider: string
   /** Name of a claim, or a JSON Pointer to one. */
@@ -147,4 +166,30 @@ export const referencedClaims = (rules: readonly Rule[], subject: Subject): read
     rule.method === 'oidc' && rule.provider === subject.provider ? [rule.claim] : [],
   )
   return [...new Set(asked)].filter((claim) => isReferenced(subject.claims, claim))
+}
+
+/** Maximum number of claims listed by name. */
+const MOST = 10
+const UNLISTED = 'without one of any_of'
+
+const named = (claims: readonly string[]): string => {
+  const more = claims.length - MOST
+  return claims.slice(0, MOST).join(', ') + (more > 0 ? ` and ${more} more` : '')
+}
+
+/**
+ * Describes, for a login that no rule matches, the claims that the provider's rules read and their defects. The
+ * description contains no values of claims.
+ */
+export const missedClaims = (
+  { rules, assumeVerified }: Pick<AccessPolicy, 'rules' | 'assumeVerified'>,
+  { provider, claims }: Extract<Subject, { method: 'oidc' }>,
+): string => {
+  const asked = rules.filter((rule): rule is OidcRule => rule.method === 'oidc' && rule.provider === provider)
+  const lacks = new Map<string, string[]>()
+  for (const claim of new Set(asked.map((rule) => rule.claim))) {
+    const lack = lackOf(claims, claim, assumeVerified.includes(provider)) ?? UNLISTED
+    lacks.set(lack, [...(lacks.get(lack) ?? []), claim])
+  }
+  return [...lacks].map(([lack, names]) => `${lack}: ${named(names)}`).join('; ')
 }

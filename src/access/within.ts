@@ -1,7 +1,7 @@
-import { conveyed, EVERYWHERE, type Holding } from './grants.ts'
+import { conveyed, EVERYWHERE, type Grant, type Holding, meaningsIn } from './grants.ts'
 import { allowed, type Reach, reachOf, rightsAt } from './reach.ts'
-import { ANYWHERE, bitOf, LATER, RIGHTS, type Right, type RightSet } from './rights.ts'
-import { EVERY, type Role } from './roles.ts'
+import { ANYWHERE, bitOf, LATER, RIGHTS, type Right, type RightSet, rightsIn } from './rights.ts'
+import { EVERY, type Meanings, type Role } from './roles.ts'
 
 /**
  * Right that the creator of a token lacks, with the namespace. The right is `*` if only rights of later versions are
@@ -49,4 +49,40 @@ export const grantable = (creator: Reach, { rights }: Role, namespaces: Iterable
   return [...new Set(namespaces)]
     .sort()
     .filter((place) => allowed(creator, CREATE, place) && within({ namespace: place, grants: [{ place, rights }] }))
+}
+
+/** Remaining grants, and the rights of their roles. */
+export type Narrowed = { readonly grants: readonly Grant[]; readonly roles: Meanings }
+
+/** Rights that a token has in one namespace, as bits. `*` excludes the rights in single namespaces. */
+const at = (reach: Reach, place: string): RightSet => (place === EVERYWHERE ? reach.everywhere : rightsAt(reach, place))
+
+/** All namespaces in both sets of rights: `*` first, then the namespaces by key. */
+const placesIn = (...reaches: readonly Reach[]): readonly string[] => [
+  EVERYWHERE,
+  ...[...new Set(reaches.flatMap(({ places }) => [...places.keys()]))].sort(),
+]
+
+/**
+ * Intersects the old grants of a login or an exchange with its new grants. Returns undefined if no right is lost, and
+ * an empty list if no right remains. New grants within the old rights are kept unchanged. The other remaining rights
+ * become grants of single rights.
+ */
+export const narrowed = (old: Holding, under: Holding): Narrowed | undefined => {
+  const [before, now] = [reachOf(old, true), reachOf(under, true)]
+  if (placesIn(before).every((place) => (at(before, place) & ~at(now, place)) === 0)) return undefined
+  const stays = (grant: Grant): boolean => {
+    const given = conveyed(grant, under.roles)
+    return given !== 0 && (given & ~at(before, grant.place)) === 0
+  }
+  const kept = (under.grants ?? []).filter(stays)
+  const roles = meaningsIn(kept, under.roles)
+  const still = reachOf({ grants: kept, roles }, true)
+  const everywhere = before.everywhere & now.everywhere
+  const rest = placesIn(before, now).flatMap((place): readonly Grant[] => {
+    const both = at(before, place) & at(now, place) & ~at(still, place)
+    const left = place === EVERYWHERE ? both : both & ~everywhere
+    return left === 0 ? [] : [{ place, rights: rightsIn(left) }]
+  })
+  return { grants: [...kept, ...rest], roles }
 }

@@ -1,17 +1,18 @@
-import { invalid } from '../base/errors.ts'
-import type { AnyEvent } from '../events/define.ts'
+import type { Right } from '../access/rights.ts'
+import { invalid, refuse } from '../base/errors.ts'
+import { accessEvents } from '../events/access.ts'
+import { type AnyEvent, reader } from '../events/define.ts'
 import type { EventLog } from '../events/log.ts'
-import type { Compile, Live } from '../projections/flag-memory/flag-store.ts'
+import { unreadableOf } from '../events/unreadable.ts'
+import type { Compile, Live } from '../projections/flag-memory/namespace-state.ts'
 import { type FlagDoc, flags, segmentsAsked } from '../projections/flags.ts'
-import { type NamespaceDoc, namespaces } from '../projections/namespaces.ts'
 import { lastKnown, type Projection, project, readable } from '../projections/projection.ts'
-import { type SegmentDoc, segments } from '../projections/segments.ts'
+import { type NamespaceDoc, namespaces, type SegmentDoc, segments } from '../projections/resource-model.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row, View } from '../projections/views.ts'
 import { type ListSources, listsAsOf, type ReadAsOf } from './lists.ts'
-import type { AsOfReads } from './reads.ts'
+import { type AsOfReads, viewBehind, WAIT_MS } from './reads.ts'
 import type { TokenListRequest } from './tokens.ts'
-import { viewBehind, WAIT_MS } from './view-behind.ts'
 
 /** A moment of the log: after the last event up to an instant (RFC 3339 UTC with milliseconds) or up to a position. */
 export type Moment = { readonly instant: string } | { readonly position: bigint }
@@ -178,3 +179,38 @@ export const asOf =
   }
 
 export type AsOf<C> = Awaited<ReturnType<ReturnType<typeof asOf<C>>>>
+
+/** Settings that decide which rights need no credential. */
+type Openness = {
+  readonly required: boolean
+  readonly exclude: { readonly management: boolean; readonly evaluation: boolean; readonly ofrep: boolean }
+}
+
+const read = reader(accessEvents)
+
+/**
+ * Returns the settings of access without a credential at a position, as the history recorded them. The result is
+ * undefined if nothing is recorded.
+ */
+export const opennessAt = async (log: Pick<EventLog, 'read'>, position: bigint): Promise<Openness | undefined> => {
+  let last: Openness | undefined
+  try {
+    for await (const page of log.read('access-main'))
+      for (const event of page) {
+        if (last && event.position > position) return last
+        last = read(event.type, event.data).data
+      }
+  } catch (error) {
+    if (unreadableOf(error)) refuse('event_unreadable')
+    throw error
+  }
+  return last
+}
+
+/** True if a right needed no credential: on every route, or on those of a group. */
+export const isOpenFor = (right: Right, { required, exclude }: Openness): boolean => {
+  if (!required) return true
+  if (exclude.ofrep && right === 'flag.evaluate') return true
+  if (exclude.evaluation && (right === 'flag.evaluate' || right === 'flag.snapshot')) return true
+  return exclude.management && right !== 'flag.snapshot' && /^(?:flag|segment|namespace|history)\./.test(right)
+}

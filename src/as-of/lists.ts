@@ -1,15 +1,14 @@
 import { forEachSliced } from '../base/event-loop.ts'
 import type { AnyEvent } from '../events/define.ts'
-import type { Live } from '../projections/flag-memory/flag-store.ts'
-import type { Lived, LivesStore } from '../projections/flag-memory/incarnation-store.ts'
+import type { Live } from '../projections/flag-memory/namespace-state.ts'
 import type { QuarantinedDocuments } from '../projections/flag-memory/quarantined-documents.ts'
 import { flags } from '../projections/flags.ts'
+import type { Lived, LivesStore } from '../projections/history/incarnations.ts'
 import { flagIncarnations, namespaceIncarnations, segmentIncarnations } from '../projections/history/incarnations.ts'
-import { namespaces } from '../projections/namespaces.ts'
 import { compareOrder, type Projection } from '../projections/projection.ts'
-import { segments } from '../projections/segments.ts'
+import { namespaces, segments } from '../projections/resource-model.ts'
 import type { Row } from '../projections/views.ts'
-import { viewBehind, WAIT_MS } from './view-behind.ts'
+import { viewBehind, WAIT_MS } from './reads.ts'
 
 /** Reads documents as of the moment, in the requested order. */
 export type ReadAsOf = <D extends object, E extends AnyEvent>(

@@ -1,6 +1,6 @@
 import type { EventLog } from '../events/log.ts'
+import type { Sealed } from '../projections/history/log-marks.ts'
 import { type Mark, markBefore, markSeals, markView, settled } from '../projections/history/log-marks.ts'
-import type { Sealed } from '../projections/history/log-projection.ts'
 import type { Views } from '../projections/views.ts'
 
 /** Runs a query on a view within the limit of concurrent reads; undefined while the view is unavailable. */

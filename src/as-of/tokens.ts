@@ -1,8 +1,16 @@
 import { allowed, reachFrom, reachOf } from '../access/reach.ts'
 import { bitOf, type Right } from '../access/rights.ts'
 import { atPosition, conditionsOf, hadReach, type Parts, type TokensWanted } from '../projections/history/token-past.ts'
-import { comparePlaces, placeOf, type TokenPage, type TokenPlace, tokensInOrder } from '../projections/token-order.ts'
-import { meets, notDeleted, type Where } from '../projections/token-status.ts'
+import {
+  comparePlaces,
+  meets,
+  notDeleted,
+  placeOf,
+  type TokenPage,
+  type TokenPlace,
+  tokensInOrder,
+  type Where,
+} from '../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Query, Row, Views } from '../projections/views.ts'
 

@@ -1,5 +1,5 @@
 import type { Claims } from '../access/claims.ts'
-import { type ClaimUse, claimsNamed, claimsRead } from '../access/claims-kept.ts'
+import { type ClaimUse, claimsNamed, claimsRead } from '../access/claims.ts'
 import type { LoginKind } from '../events/login.ts'
 import type { Identity } from './identity.ts'
 import { refuseCallback } from './oidc/callback.ts'

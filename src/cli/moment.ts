@@ -1,5 +1,5 @@
 import { fail } from '../base/failure.ts'
-import { parseDuration } from '../config/duration.ts'
+import { parseDuration } from '../config/types.ts'
 
 const DAY_MS = 86_400_000
 

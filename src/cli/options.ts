@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Clock } from '../base/clock.ts'
 import { fail } from '../base/failure.ts'
-import { parseDuration } from '../config/duration.ts'
+import { parseDuration } from '../config/types.ts'
 import { type Client, client, DEFAULT_ADDRESS } from './client/client.ts'
 import { findToken } from './client/credential.ts'
 import { momentOf } from './moment.ts'

@@ -1,5 +1,5 @@
 import { FIRST_FORMAT, reader } from '../events/define.ts'
-import { type MembershipEvent, membershipEvents } from '../events/membership.ts'
+import { type MembershipEvent, membershipEvents } from '../events/deployment.ts'
 import type { Decider } from './decider.ts'
 
 /**

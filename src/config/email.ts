@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js'
-import { foldDomain } from '../access/folded.ts'
+import { foldDomain } from '../access/rules.ts'
 
 /** Returns true for a valid RE2 pattern. RE2 matches in linear time, without back references and look-around. */
 export const isPattern = (text: string): boolean => {

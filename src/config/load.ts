@@ -1,9 +1,14 @@
-import { openAccessWarnings } from './checks/open-access-warnings.ts'
+import { openAccessWarnings } from './checks/reach-rules.ts'
 import { errors, warnings } from './checks/rules.ts'
-import { didYouMean } from './did-you-mean.ts'
-import { type Environment, type GivenSetting, readEnvironment, readUsual, variableOf } from './environment.ts'
-import { readConfigFile } from './file.ts'
-import { configError, type Problem } from './problem.ts'
+import {
+  type Environment,
+  type GivenSetting,
+  readConfigFile,
+  readEnvironment,
+  readUsual,
+  variableOf,
+} from './environment.ts'
+import { configError, didYouMean, type Problem } from './problem.ts'
 import { type Group, isDerived, isMany, isSetting, membersOf, type Node, required, type Setting } from './setting.ts'
 import { type Config, settings } from './settings.ts'
 

@@ -1,19 +1,59 @@
-import { connection, listener, originOrAll } from './addresses.ts'
+import { connection, listener, originOrAll, url } from './addresses.ts'
 import { list } from './collections.ts'
 import { authentication } from './sections/authentication.ts'
 import { authorization } from './sections/authorization.ts'
-import { budgets } from './sections/budgets.ts'
 import { history } from './sections/history.ts'
+import { budgets, quotas, rateLimit } from './sections/limits.ts'
 import { outgoing } from './sections/outgoing.ts'
-import { quotas } from './sections/quotas.ts'
-import { rateLimit } from './sections/rate-limit.ts'
-import { redis } from './sections/redis.ts'
 import { server } from './sections/server.ts'
-import { tracing } from './sections/tracing.ts'
 import { setting, type Values } from './setting.ts'
-import { bool, header, identifier, integer, matching, oneOf, path, streamPrefix, text } from './types.ts'
+import { bool, header, identifier, integer, matching, oneOf, path, secret, streamPrefix, text } from './types.ts'
+
+/** Settings of traces. The standard variables of OpenTelemetry set everything else. */
+const tracing = {
+  otlp_endpoint: setting(
+    url,
+    {
+      shown: 'the variable `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, or `OTEL_EXPORTER_OTLP_ENDPOINT` and `/v1/traces`',
+      from: (): string | undefined => undefined,
+    },
+    'Collector to which traces are sent by OTLP over HTTP, such as http://localhost:4318. Without it, no traces are recorded.',
+  ),
+}
 
 const none = undefined
+
+/** Settings of Redis. `adapters/redis/address.ts` checks that they are consistent. */
+const redis = {
+  url: setting(
+    connection('redis', 'rediss'),
+    none,
+    'Connection URL of Redis, required if storage.type is cluster. The scheme rediss uses TLS. A URL may list several hosts, separated by commas: the nodes of a Redis Cluster, or Sentinels.',
+  ),
+  mode: setting(
+    oneOf('single', 'cluster', 'sentinel'),
+    'single',
+    'Kind of the hosts in redis.url: a single server, nodes of a Redis Cluster, or Sentinels that monitor the server.',
+  ),
+  master: setting(text, none, 'Name under which the Sentinels monitor the server; required if redis.mode is sentinel.'),
+  username: setting(text, none, 'User of Redis (ACL), if redis.url contains no user.'),
+  password: setting(secret, none, 'Password of Redis, if redis.url contains no password.'),
+  sentinel_username: setting(text, none, 'User of the Sentinels, if they require one.'),
+  sentinel_password: setting(secret, none, 'Password of the Sentinels, if they require one.'),
+  ca_file: setting(
+    path,
+    none,
+    'File with the certificate authority (PEM) of Redis. Default: the certificate authorities of the system.',
+  ),
+  cert_file: setting(path, none, 'File with the client certificate (PEM), if Redis requires one.'),
+  cert_key: setting(path, none, 'File with the private key (PEM) of the client certificate for Redis.'),
+  prefix: setting(
+    matching(/^[A-Za-z0-9_.:-]{1,64}$/, 'must be 1 to 64 letters, digits and _ . : -'),
+    'rollcall',
+    'Prefix of the keys in Redis; the service writes it in braces. Deployments that share a Redis server need different prefixes.',
+  ),
+}
+
 const allowedHeaders = (word: string): readonly string[] => [
   ...'Accept Authorization Content-Type If-Match If-None-Match Idempotency-Key After-Position'.split(' '),
   ...'Event-Reason Last-Event-ID x-request-id traceparent tracestate'.split(' '),

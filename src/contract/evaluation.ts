@@ -1,8 +1,7 @@
 import { Type } from 'typebox'
 import { Instant, named, type Shown, Text, TextMap, Texts } from './answer.ts'
 import { context, entityId, MOST_VALUE_BYTES } from './entity.ts'
-import { comparisonTypes, rolloutTypes, segmentOperators } from './enums.ts'
-import { flag, list, object, text } from './readers/fields.ts'
+import { comparisonTypes, flag, list, object, rolloutTypes, segmentOperators, text } from './readers/fields.ts'
 import { input, query, type ReadBy } from './readers/input.ts'
 import { atMoment } from './readers/moment.ts'
 

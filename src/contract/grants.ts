@@ -4,9 +4,9 @@ import { isRight, levelOf, RIGHTS, type Right } from '../access/rights.ts'
 import type { Meanings } from '../access/roles.ts'
 import { invalid } from '../base/errors.ts'
 import { named, Text, Texts } from './answer.ts'
-import type { Field } from './readers/field.ts'
 import { absent, list, object, optional, text } from './readers/fields.ts'
 import { input } from './readers/input.ts'
+import type { Field } from './readers/value.ts'
 
 const MOST = 64
 

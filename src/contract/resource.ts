@@ -1,6 +1,8 @@
+import { Type } from 'typebox'
 import { isKey } from '../access/grants.ts'
-import { choice, integer, optional, text } from './readers/fields.ts'
-import { query } from './readers/input.ts'
+import { changedFields, Instant, named, pageFields, type Shown, Text, times } from './answer.ts'
+import { choice, flag, integer, optional, text } from './readers/fields.ts'
+import { input, query } from './readers/input.ts'
 import { atMoment } from './readers/moment.ts'
 
 /** Key of a flag, segment or namespace (api.md §7.3). */
@@ -37,3 +39,33 @@ export const searchedFlags = { ...searched, sort: choice({ ...sorts, lastEvaluat
 
 /** Query of a single flag or namespace; `include=usage` adds its last use. */
 export const singleWithUsage = query({ include: optional(choice({ usage: 0 })), at: atMoment })
+
+/** A namespace (api.md §7.2). */
+export const Namespace = named('Namespace', {
+  key: Text,
+  name: Text,
+  description: Text,
+  protected: Type.Boolean(),
+  ...times,
+})
+export type Namespace = Shown<typeof Namespace>
+/**
+ * A namespace in a list, or a single one. `include=usage` adds its last change, the numbers of its flags and segments,
+ * and the hour in which its snapshot was last fetched.
+ */
+export const ListedNamespace = named('ListedNamespace', {
+  ...Namespace.properties,
+  ...changedFields,
+  flagCount: Type.Optional(Type.Integer()),
+  segmentCount: Type.Optional(Type.Integer()),
+  snapshotFetchedAt: Type.Optional(Instant),
+})
+export type ListedNamespace = Shown<typeof ListedNamespace>
+export const NamespaceList = named('NamespaceList', { namespaces: Type.Array(ListedNamespace), ...pageFields })
+/** Query of the list of namespaces (api.md §7.7). */
+export const namespaceQuery = query({ ...searched, include: optional(choice({ usage: 0 })) })
+
+/** Bodies that create and replace a namespace, and the query of a deletion. */
+export const newNamespace = input({ key, name, description }, 'NewNamespace')
+export const namespaceUpdate = input({ name, description }, 'NamespaceUpdate')
+export const namespaceDeletion = query({ force: flag() })

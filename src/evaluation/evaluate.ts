@@ -1,6 +1,6 @@
 import { booleanBucket, variantBucket } from './bucket.ts'
 import type { BooleanFlag, VariantFlag } from './compile.ts'
-import type { Context } from './context.ts'
+import type { Context } from './flag.ts'
 import { matching, subjectOf, type Work } from './segment.ts'
 import { type Trace, traceRule, traceSegment, traceThreshold } from './trace.ts'
 

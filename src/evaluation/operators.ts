@@ -1,6 +1,5 @@
-import { normalDatetime } from './datetime.ts'
 import type { ConstraintType } from './flag.ts'
-import { parseNumberList, parseTextList } from './list.ts'
+import { normalDatetime, parseNumberList, parseTextList } from './values.ts'
 
 /** The operators of each type of constraint (api.md §7.4). */
 export const operators = {

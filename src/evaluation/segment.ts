@@ -1,7 +1,7 @@
+import type { Readings } from './constraint.ts'
 import { type Constraint, compileConstraint } from './constraint.ts'
-import { type Context, textOf } from './context.ts'
 import type { SegmentInput, SegmentOperator } from './flag.ts'
-import type { Readings } from './readings.ts'
+import { type Context, textOf } from './flag.ts'
 
 /** A compiled segment. `faulty`: it has a constraint of unknown type and cannot be evaluated. */
 export type Segment = {

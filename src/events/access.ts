@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { type EventOf, v1 } from './define.ts'
-import { list, object, oneOf, text, truth, word } from './fields.ts'
-import { grants, meanings } from './grants.ts'
+import { grants, list, meanings, object, oneOf, text, truth, word } from './fields.ts'
 import { METHODS } from './token.ts'
 
 const open = (group: string) => truth(`True if no credential is required for \`${group}\`.`)

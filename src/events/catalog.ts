@@ -1,14 +1,16 @@
 import { accessEvents } from './access.ts'
 import { FIRST_FORMAT, type Shape, type Shapes } from './define.ts'
-import { erasureEvents } from './erasure.ts'
+import {
+  erasureEvents,
+  historyEvents,
+  historyReadEvents,
+  instanceEvents,
+  keysEvents,
+  ledgerEvents,
+  membershipEvents,
+} from './deployment.ts'
 import { flagEvents } from './flag.ts'
-import { historyEvents } from './history.ts'
-import { historyReadEvents } from './history-reads.ts'
-import { instanceEvents } from './instance.ts'
-import { keysEvents } from './keys.ts'
-import { ledgerEvents } from './ledger.ts'
 import { loginEvents, logoutEvents } from './login.ts'
-import { membershipEvents } from './membership.ts'
 import { namespaceEvents } from './namespace.ts'
 import { refusalEvents } from './refusal.ts'
 import { segmentEvents } from './segment.ts'

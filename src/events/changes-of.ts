@@ -2,7 +2,7 @@ import type { TObject } from 'typebox'
 import { catalog } from './catalog.ts'
 import { changeFields } from './change.ts'
 import type { Shapes } from './define.ts'
-import { eventOf, type Recorded } from './recorded.ts'
+import { eventOf, type Recorded } from './summary.ts'
 
 type Data = Readonly<Record<string, unknown>>
 type Pair = { readonly from?: unknown; readonly to?: unknown }

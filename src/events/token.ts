@@ -1,7 +1,20 @@
 import { Type } from 'typebox'
 import { type EventOf, next, v1 } from './define.ts'
-import { key, object, oneOf, pseudonym, revision, sealed, texts, time, truth, uuid, word } from './fields.ts'
-import { grants, meanings } from './grants.ts'
+import {
+  grants,
+  key,
+  meanings,
+  object,
+  oneOf,
+  pseudonym,
+  revision,
+  sealed,
+  texts,
+  time,
+  truth,
+  uuid,
+  word,
+} from './fields.ts'
 
 /** Methods of issuing a client token. */
 export const METHODS = ['token', 'oidc', 'codehost', 'orchestrator'] as const

@@ -1,5 +1,5 @@
 import { changesOf } from '../events/changes-of.ts'
-import type { Recorded } from '../events/recorded.ts'
+import type { Recorded } from '../events/summary.ts'
 import { summaryOf } from '../events/summary.ts'
 import type { IndexedEvent } from '../verifier/export/facts.ts'
 import type { SummaryOf } from '../verifier/export/filter.ts'

@@ -1,4 +1,4 @@
-import { viewBehind, WAIT_MS } from '../as-of/view-behind.ts'
+import { viewBehind, WAIT_MS } from '../as-of/reads.ts'
 import { backgroundSlicer, sliced } from '../base/event-loop.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Views } from '../projections/views.ts'

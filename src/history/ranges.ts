@@ -1,7 +1,7 @@
 import { sliced } from '../base/event-loop.ts'
 import type { EventLog, Stored } from '../events/log.ts'
+import type { Sealed } from '../projections/history/log-marks.ts'
 import { MARK_EVERY, type Mark, markKey, markSeals, markView, settled } from '../projections/history/log-marks.ts'
-import type { Sealed } from '../projections/history/log-projection.ts'
 import type { Views } from '../projections/views.ts'
 import type { EventFilter } from '../verifier/export/filter.ts'
 

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { keyedQueue } from '../base/concurrency.ts'
 import { Refusal, refuse } from '../base/errors.ts'
-import type { SecretShown } from '../contract/error.ts'
+import type { SecretShown } from '../contract/answer.ts'
 import type { Views } from '../projections/views.ts'
 import { KEPT_MS, storedAnswers } from './kept-answers.ts'
 import type { Cell } from './metrics/metrics.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import { viewBehind } from '../as-of/view-behind.ts'
+import { viewBehind } from '../as-of/reads.ts'
 import { refuse } from '../base/errors.ts'
 import { positionOf } from '../contract/readers/moment.ts'
 import { lengthOf } from '../contract/readers/value.ts'

@@ -1,5 +1,5 @@
 import { reader } from '../events/define.ts'
-import { LEDGER_STREAM, ledgerEvents } from '../events/ledger.ts'
+import { LEDGER_STREAM, ledgerEvents } from '../events/deployment.ts'
 import { isSameHash } from '../verifier/hashes.ts'
 import { parseVkey, type VerifierKey } from '../verifier/note/vkey.ts'
 import type { VerifiedProof } from '../verifier/proof/proof-text.ts'

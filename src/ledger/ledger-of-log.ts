@@ -1,5 +1,5 @@
 import { reader } from '../events/define.ts'
-import { LEDGER_STREAM, ledgerEvents } from '../events/ledger.ts'
+import { LEDGER_STREAM, ledgerEvents } from '../events/deployment.ts'
 import type { EventLog } from '../events/log.ts'
 
 /** A signing key of the ledger. `until` is absent for the current one. */

@@ -1,8 +1,15 @@
 import { LRUCache } from 'lru-cache'
 import { isRefusal } from '../base/errors.ts'
 import { reader } from '../events/define.ts'
-import { destroyed, type ErasureEvent, type ErasureProgress, erasureEvents, requested } from '../events/erasure.ts'
-import { type KeysEvent, keysEvents } from '../events/keys.ts'
+import {
+  destroyed,
+  type ErasureEvent,
+  type ErasureProgress,
+  erasureEvents,
+  type KeysEvent,
+  keysEvents,
+  requested,
+} from '../events/deployment.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { lastKnown, type Projection, project } from './projection.ts'
 import { tokens } from './tokens.ts'

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { canonical } from '../base/canonical.ts'
 import { type AnyEvent, type DataOf, typeName } from '../events/define.ts'
 import type { Stored } from '../events/log.ts'
 import { missingBefore, readEvent, type Unreadable, unreadable, unreadableBy } from '../events/unreadable.ts'
@@ -104,3 +106,18 @@ export type RowOf = <D extends object, E extends AnyEvent>(
   projection: Projection<D, E>,
   key: string,
 ) => Row<D> | undefined
+
+/**
+ * SHA-256 in base64 of the document of a row, equal for equal documents. Revision and position are left out, because a
+ * stored row may lack those of events that change nothing.
+ */
+export const rowHash = ({ changes, doc, unreadable }: Row): string =>
+  createHash('sha256')
+    .update(
+      canonical({
+        changes: String(changes),
+        ...(doc && { doc }),
+        ...(unreadable && { unreadable: unreadable.revision }),
+      }),
+    )
+    .digest('base64')

@@ -1,6 +1,8 @@
-import { changed, type Update } from '../events/change.ts'
-import type { AnyEvent } from '../events/define.ts'
+import { changed, replaced, type Update, without } from '../events/change.ts'
+import { type AnyEvent, reader } from '../events/define.ts'
 import type { Actor } from '../events/meta.ts'
+import { type NamespaceEvent, namespaceEvents } from '../events/namespace.ts'
+import { type Constraint, type MatchType, type SegmentEvent, segmentEvents } from '../events/segment.ts'
 import { type At, orderOf, type Projection } from './projection.ts'
 
 /** Creation and last change of a resource or a part of one, RFC 3339 UTC with milliseconds. */
@@ -87,4 +89,59 @@ export const resourceModel = <D extends ResourceDoc, E extends AnyEvent>(model: 
   fields: [],
   indexes: [],
   on: stamped(model.quiet, model.on),
+})
+
+export type NamespaceDoc = ResourceDoc & { readonly protected: boolean }
+
+/** Read model of the namespaces. */
+export const namespaces = resourceModel<NamespaceDoc, NamespaceEvent>({
+  name: 'namespaces',
+  version: 5,
+  category: 'namespace',
+  read: reader(namespaceEvents),
+  quiet: new Set(['FlagRegistered', 'FlagUnregistered']),
+  on: {
+    NamespaceCreated: (_, data, at) => ({ ...data, ...createdBy(at) }),
+    NamespaceUpdated: (doc, update, { time }) => doc && updated(doc, update, time),
+    NamespaceDeleted: () => undefined,
+    FlagRegistered: (doc) => doc,
+    FlagUnregistered: (doc) => doc,
+  },
+})
+
+export type ConstraintDoc = Constraint & Times
+
+/** A segment with its constraints, in order of creation. */
+export type SegmentDoc = ResourceDoc & {
+  readonly namespace: string
+  readonly matchType: MatchType
+  readonly constraints: readonly ConstraintDoc[]
+}
+
+/** Read model of the segments. */
+export const segments = resourceModel<SegmentDoc, SegmentEvent>({
+  name: 'segments',
+  version: 5,
+  category: 'segment',
+  read: reader(segmentEvents),
+  quiet: new Set(['SegmentAttached', 'SegmentDetached']),
+  on: {
+    SegmentCreated: (_, { generation: _generation, ...data }, at) => ({
+      ...data,
+      constraints: [],
+      ...createdBy(at),
+    }),
+    SegmentUpdated: (doc, update, { time }) => doc && updated(doc, update, time),
+    SegmentDeleted: () => undefined,
+    ConstraintAdded: (doc, { constraint }, { time }) =>
+      doc && { ...doc, constraints: [...doc.constraints, { ...constraint, ...timesAt(time) }] },
+    ConstraintUpdated: (doc, { constraint }, { time }) =>
+      doc && {
+        ...doc,
+        constraints: replaced(doc.constraints, constraint.id, (part) => updated(part, constraint, time)),
+      },
+    ConstraintRemoved: (doc, { constraint }) => doc && { ...doc, constraints: without(doc.constraints, constraint) },
+    SegmentAttached: (doc) => doc,
+    SegmentDetached: (doc) => doc,
+  },
 })

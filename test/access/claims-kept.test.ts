@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import t from 'tap'
-import { type ClaimUse, claimsNamed, claimsRead } from '../../src/access/claims-kept.ts'
+import { type ClaimUse, claimsNamed, claimsRead } from '../../src/access/claims.ts'
 import { matchingRules, type Rule, referencedClaims } from '../../src/access/rules.ts'
 
 const rulesOf = (asked: readonly ClaimUse[]): readonly Rule[] =>

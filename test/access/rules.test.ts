@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import t from 'tap'
 import { isClaim, textsOf } from '../../src/access/claims.ts'
-import { readGrant, readRights } from '../../src/access/grant-text.ts'
 import type { Grant } from '../../src/access/grants.ts'
+import { readGrant, readRights } from '../../src/access/grants.ts'
 import { rolesWith } from '../../src/access/roles.ts'
 import {
   type AccessPolicy,

@@ -1,11 +1,10 @@
 import * as fc from 'fast-check'
 import t from 'tap'
 import type { Grant, Holding } from '../../src/access/grants.ts'
-import { narrowed } from '../../src/access/narrowed.ts'
 import { allowed, reachOf } from '../../src/access/reach.ts'
 import { bitOf, RIGHTS } from '../../src/access/rights.ts'
 import { BUILT_IN } from '../../src/access/roles.ts'
-import { exceeding, grantable } from '../../src/access/within.ts'
+import { exceeding, grantable, narrowed } from '../../src/access/within.ts'
 import { holding, MEANINGS, QUESTIONS, unbound } from './arbitraries.ts'
 
 const of = (...grants: readonly Grant[]): Holding => ({ grants, roles: MEANINGS })

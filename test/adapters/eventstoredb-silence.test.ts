@@ -1,11 +1,9 @@
 import { EventEmitter } from 'node:events'
 import type { AllStreamSubscription } from '@eventstore/db-client'
 import t, { type Test } from 'tap'
-import type { Driver } from '../../src/adapters/eventstoredb/client.ts'
-import type { Connection } from '../../src/adapters/eventstoredb/connection.ts'
-import { follower } from '../../src/adapters/eventstoredb/follow.ts'
+import type { Connection, Driver } from '../../src/adapters/eventstoredb/connection.ts'
+import { follower, liveFrom } from '../../src/adapters/eventstoredb/follow.ts'
 import type { Reader } from '../../src/adapters/eventstoredb/read.ts'
-import { liveFrom } from '../../src/adapters/eventstoredb/subscription.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { recordedAt } from './eventstoredb-recorded.ts'
 

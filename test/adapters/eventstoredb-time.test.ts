@@ -2,11 +2,18 @@ import { EventEmitter } from 'node:events'
 import type { Credentials } from '@eventstore/db-client'
 import t, { type Test } from 'tap'
 import { appender } from '../../src/adapters/eventstoredb/append.ts'
-import type { Driver } from '../../src/adapters/eventstoredb/client.ts'
-import { type Connection, connection, type Lane, patiently, pause } from '../../src/adapters/eventstoredb/connection.ts'
-import { otherPrefix } from '../../src/adapters/eventstoredb/other-prefix.ts'
+import type { Driver } from '../../src/adapters/eventstoredb/connection.ts'
+import {
+  type Connection,
+  connection,
+  type Lane,
+  patiently,
+  pause,
+  type Read,
+  readUntil,
+} from '../../src/adapters/eventstoredb/connection.ts'
+import { otherPrefix } from '../../src/adapters/eventstoredb/open.ts'
 import type { Reader } from '../../src/adapters/eventstoredb/read.ts'
-import { type Read, readUntil } from '../../src/adapters/eventstoredb/read-until.ts'
 import { happened } from '../contracts/log.ts'
 import { virtualClock } from '../virtual-clock.ts'
 

@@ -1,7 +1,6 @@
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 import t, { type Test } from 'tap'
-import { openTracer } from '../../src/adapters/opentelemetry/open.ts'
-import { spansOf } from '../../src/adapters/opentelemetry/spans.ts'
+import { openTracer, spansOf } from '../../src/adapters/opentelemetry/open.ts'
 import { tracerOf } from '../../src/app/telemetry/tracing.ts'
 import { inChild, inSpan, type Span, type Tracer } from '../../src/base/tracing.ts'
 import { loadConfig } from '../../src/config/load.ts'

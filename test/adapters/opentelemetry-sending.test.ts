@@ -1,6 +1,6 @@
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import t from 'tap'
-import { QUEUE, sending } from '../../src/adapters/opentelemetry/sending.ts'
+import { QUEUE, sending } from '../../src/adapters/opentelemetry/open.ts'
 import { parentIn } from '../../src/base/tracing.ts'
 
 type Done = Parameters<SpanExporter['export']>[1]

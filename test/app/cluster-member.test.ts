@@ -3,7 +3,7 @@ import { clusterMember, followedMembership } from '../../src/app/core/cluster-me
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import type { EventLog } from '../../src/events/log.ts'
-import { tappedLog } from '../../src/events/tapped-log.ts'
+import { tappedLog } from '../../src/events/log.ts'
 import { memoryLog } from '../memory-log.ts'
 import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { openKeyFile } from '../../src/adapters/embedded/files/key-file.ts'
+import { openKeyFile } from '../../src/adapters/embedded/files/secret-file.ts'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { migrate } from '../../src/app/migrate/copy.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { takenAway } from '../../src/adapters/embedded/files/taken-away.ts'
+import { takenAway } from '../../src/adapters/embedded/files/watched-files.ts'
 import { damageWatch } from '../../src/app/stores/damage.ts'
 import { viewRenewal } from '../../src/app/stores/renewal.ts'
 import { faults } from '../../src/app/telemetry/fatal.ts'

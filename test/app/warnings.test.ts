@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import t from 'tap'
-import { builtInSqlite } from '../../src/adapters/embedded/sqlite-built-in.ts'
+import { builtInSqlite } from '../../src/adapters/embedded/sqlite.ts'
 import { logForeignLines } from '../../src/app/telemetry/foreign-lines.ts'
 import { oncePerMinute } from '../../src/app/telemetry/warnings.ts'
 

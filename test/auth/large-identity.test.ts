@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { ClaimUse } from '../../src/access/claims-kept.ts'
+import type { ClaimUse } from '../../src/access/claims.ts'
 import { type CodehostSettings, codehost } from '../../src/auth/codehost/codehost.ts'
 import { freshSecrets } from '../../src/auth/identity.ts'
 import { whyOf } from '../../src/base/errors.ts'

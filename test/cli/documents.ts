@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { canonical } from '../../src/base/canonical.ts'
 import type { Contents } from '../../src/cli/document/tree.ts'
-import { rolloutTypes, segmentOperators } from '../../src/contract/enums.ts'
+import { rolloutTypes, segmentOperators } from '../../src/contract/readers/fields.ts'
 
 const time = '2026-01-01T00:00:00.000Z'
 /** Members that no document contains. */

@@ -1,7 +1,7 @@
 import { chmod, mkdir, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { copyFile } from '../../src/adapters/embedded/backup/copy-file.ts'
+import { copyFile } from '../../src/adapters/embedded/backup/copy-database.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { startService } from '../start.ts'
 import { rollcall } from './service.ts'

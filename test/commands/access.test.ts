@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Refusal } from '../../src/base/errors.ts'
-import { ACCESS, access } from '../../src/commands/access.ts'
+import { ACCESS, access } from '../../src/commands/deployment.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import type { AccessEvent } from '../../src/events/access.ts'

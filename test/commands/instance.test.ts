@@ -1,6 +1,6 @@
 import t from 'tap'
-import { instance } from '../../src/commands/instance.ts'
-import type { InstanceEvent } from '../../src/events/instance.ts'
+import { instance } from '../../src/commands/deployment.ts'
+import type { InstanceEvent } from '../../src/events/deployment.ts'
 import { given } from '../given.ts'
 
 const history = given(instance)

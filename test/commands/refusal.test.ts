@@ -1,5 +1,5 @@
 import t from 'tap'
-import { refusal } from '../../src/commands/refusal.ts'
+import { refusal } from '../../src/commands/deployment.ts'
 import { given } from '../given.ts'
 
 const history = given(refusal)

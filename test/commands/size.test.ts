@@ -1,6 +1,6 @@
 import { BSON } from 'mongodb'
 import t from 'tap'
-import { toDocument } from '../../src/adapters/mongodb/document.ts'
+import { toDocument } from '../../src/adapters/mongodb/rows.ts'
 import { flag } from '../../src/commands/flag/flag.ts'
 import type { Flag } from '../../src/commands/flag/state.ts'
 import { segment } from '../../src/commands/segment.ts'

@@ -1,6 +1,6 @@
 import { assert, integer, property } from 'fast-check'
 import t from 'tap'
-import { parseDuration, printDuration } from '../../src/config/duration.ts'
+import { parseDuration, printDuration } from '../../src/config/types.ts'
 
 await t.test('a duration is a sum of hours, minutes, seconds and milliseconds', async (t) => {
   const known = {

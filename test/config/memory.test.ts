@@ -1,5 +1,5 @@
 import t from 'tap'
-import { memoryWarnings } from '../../src/config/checks/memory.ts'
+import { memoryWarnings } from '../../src/config/checks/rules.ts'
 import { loadConfig } from '../../src/config/load.ts'
 
 const MIB = 1_048_576

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Binding } from '../../src/events/binding.ts'
+import type { Binding } from '../../src/events/log.ts'
 
 /** Key store that can be reopened, with its binding. */
 export type BindingStore = {

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { Clock } from '../../src/base/clock.ts'
-import type { Lease } from '../../src/projections/engine/lease.ts'
+import type { Lease } from '../../src/projections/views.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 /** Connection of an instance to the shared store. */

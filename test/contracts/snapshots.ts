@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
-import type { Snapshots } from '../../src/projections/snapshots.ts'
+import type { Snapshots } from '../../src/projections/views.ts'
 
 async function* parts(...given: readonly Uint8Array[]) {
   yield* given

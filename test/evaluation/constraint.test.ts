@@ -1,9 +1,7 @@
 import t from 'tap'
-import { compileConstraint } from '../../src/evaluation/constraint.ts'
-import { parseDatetime } from '../../src/evaluation/datetime.ts'
+import { compileConstraint, trim } from '../../src/evaluation/constraint.ts'
 import type { ConstraintType } from '../../src/evaluation/flag.ts'
-import { parseNumber } from '../../src/evaluation/number.ts'
-import { trim } from '../../src/evaluation/text.ts'
+import { parseDatetime, parseNumber } from '../../src/evaluation/values.ts'
 
 /** Operator, the constraint's value, matching values, other values. */
 type Row = readonly [operator: string, of: string, yes: readonly string[], no: readonly string[]]

@@ -1,8 +1,14 @@
 import t from 'tap'
 import { type BooleanFlag, compileFlag, type VariantFlag } from '../../src/evaluation/compile.ts'
-import type { Context } from '../../src/evaluation/context.ts'
 import { evaluateBoolean, evaluateVariant } from '../../src/evaluation/evaluate.ts'
-import type { ConstraintInput, FlagInput, RolloutInput, RuleInput, SegmentInput } from '../../src/evaluation/flag.ts'
+import type {
+  ConstraintInput,
+  Context,
+  FlagInput,
+  RolloutInput,
+  RuleInput,
+  SegmentInput,
+} from '../../src/evaluation/flag.ts'
 import type { TraceStep } from '../../src/evaluation/trace.ts'
 
 const is = (property: string, value: string): ConstraintInput => ({

@@ -1,10 +1,8 @@
 import t from 'tap'
 import { contextText } from '../../src/contract/entity.ts'
 import { checksum } from '../../src/evaluation/bucket.ts'
-import { normalDatetime, parseDatetime } from '../../src/evaluation/datetime.ts'
-import { parseTextList } from '../../src/evaluation/list.ts'
-import { parseNumber } from '../../src/evaluation/number.ts'
-import { finder, trim } from '../../src/evaluation/text.ts'
+import { finder, trim } from '../../src/evaluation/constraint.ts'
+import { normalDatetime, parseDatetime, parseNumber, parseTextList } from '../../src/evaluation/values.ts'
 import { looksOf } from './looks.ts'
 
 const SMALL = 1 << 11

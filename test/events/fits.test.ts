@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { fitting } from '../../src/events/fits.ts'
+import { fitting } from '../../src/events/define.ts'
 
 const schema = Type.Object({
   text: Type.String(),

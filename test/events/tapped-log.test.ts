@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { NewEvent } from '../../src/events/log.ts'
-import { type LogTap, tappedLog } from '../../src/events/tapped-log.ts'
+import { type LogTap, tappedLog } from '../../src/events/log.ts'
 import { memoryLog } from '../memory-log.ts'
 
 const event: NewEvent = { id: 'one', type: 'Happened', time: '2026-01-01T00:00:00.000Z', data: '{}', meta: '{}' }

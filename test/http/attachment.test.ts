@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { attachment, minified } from '../../src/contract/readers/attachment.ts'
+import { attachment, minified } from '../../src/contract/flags/variant.ts'
 import { blocksRun } from '../work.ts'
 
 const spaces = fc.string({ unit: fc.constantFrom(' ', '\n', '\r', '\t'), maxLength: 3 })

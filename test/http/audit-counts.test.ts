@@ -1,6 +1,5 @@
 import t from 'tap'
-import type { EventHistogram, EventStatistics } from '../../src/contract/history/counts.ts'
-import type { HistoryEvents } from '../../src/contract/history/events.ts'
+import type { EventHistogram, EventStatistics, HistoryEvents } from '../../src/contract/history/events.ts'
 import { startService } from '../start.ts'
 
 const N = '/api/v1/namespaces/default'

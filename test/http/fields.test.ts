@@ -1,5 +1,4 @@
 import t from 'tap'
-import type { Field } from '../../src/contract/readers/field.ts'
 import {
   anyObject,
   choice,
@@ -13,7 +12,8 @@ import {
   timestamp,
 } from '../../src/contract/readers/fields.ts'
 import { input } from '../../src/contract/readers/input.ts'
-import { texts } from '../../src/contract/readers/texts.ts'
+import type { Field } from '../../src/contract/readers/value.ts'
+import { texts } from '../../src/contract/token-metadata.ts'
 import { said } from './said.ts'
 
 const field = (rule: string) => `invalid_argument: invalid field f: ${rule}`

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
 import { Refusal } from '../../src/base/errors.ts'
-import type { Field } from '../../src/contract/readers/field.ts'
 import {
   anyObject,
   choice,
@@ -15,8 +14,9 @@ import {
   timestamp,
 } from '../../src/contract/readers/fields.ts'
 import { type Fields, input, member, query, queryIn } from '../../src/contract/readers/input.ts'
-import { texts } from '../../src/contract/readers/texts.ts'
+import type { Field } from '../../src/contract/readers/value.ts'
 import { type Raw, settle } from '../../src/contract/readers/value.ts'
+import { texts } from '../../src/contract/token-metadata.ts'
 import { excessOf } from '../../src/http/wire/body.ts'
 import { said } from './said.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { networkLife } from '../../src/jobs/network-life.ts'
+import { networkLife } from '../../src/jobs/erasures.ts'
 
 const DAY = 86_400_000
 const signal = new AbortController().signal

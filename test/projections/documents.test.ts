@@ -3,9 +3,8 @@ import { wireName } from '../../src/events/define.ts'
 import type { FlagEvent } from '../../src/events/flag.ts'
 import { tokenEvents } from '../../src/events/token.ts'
 import { flags } from '../../src/projections/flags.ts'
-import { namespaces } from '../../src/projections/namespaces.ts'
 import { project } from '../../src/projections/projection.ts'
-import { segments } from '../../src/projections/segments.ts'
+import { namespaces, segments } from '../../src/projections/resource-model.ts'
 import { tokens } from '../../src/projections/tokens.ts'
 import {
   constraint,

@@ -1,7 +1,6 @@
 import t from 'tap'
 import type { FlagEvent } from '../../src/events/flag.ts'
-import { incarnationStore } from '../../src/projections/flag-memory/incarnation-store.ts'
-import { flagIncarnations } from '../../src/projections/history/incarnations.ts'
+import { flagIncarnations, incarnationStore } from '../../src/projections/history/incarnations.ts'
 import { flagCreated } from '../samples.ts'
 import { rowAfter, told } from './stored.ts'
 

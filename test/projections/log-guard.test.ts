@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { EventLog, NewEvent, Stored } from '../../src/events/log.ts'
-import { tappedLog } from '../../src/events/tapped-log.ts'
+import { tappedLog } from '../../src/events/log.ts'
 import { type Anchor, logGuard } from '../../src/projections/engine/log-guard.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'

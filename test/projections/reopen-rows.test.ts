@@ -1,6 +1,6 @@
 import t from 'tap'
-import { loadMemory } from '../../src/projections/engine/load-memory.ts'
-import { reopenRows } from '../../src/projections/engine/reopen-rows.ts'
+import { loadMemory } from '../../src/projections/engine/memory.ts'
+import { reopenRows } from '../../src/projections/engine/runner.ts'
 import { flags } from '../../src/projections/flags.ts'
 import { anyProjection, project } from '../../src/projections/projection.ts'
 import type { Row } from '../../src/projections/views.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { stallDetector } from '../../src/projections/engine/stall-detector.ts'
+import { stallDetector } from '../../src/projections/engine/view-writer.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const turning = () => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Clock } from '../../src/base/clock.ts'
-import { viewProgress } from '../../src/projections/engine/view-progress.ts'
+import { viewProgress } from '../../src/projections/engine/position-waiters.ts'
 import { memoryViews } from '../memory-views.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'

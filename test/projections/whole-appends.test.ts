@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { FlagChange } from '../../src/commands/flag/changes.ts'
+import type { FlagChange } from '../../src/commands/flag/flag.ts'
 import { memory } from '../../src/projections/engine/memory.ts'
 import type { FlagDoc } from '../../src/projections/flags.ts'
 import { flags } from '../../src/projections/flags.ts'

@@ -53,7 +53,7 @@ const evaluated = async (service: Started) =>
     .enabled
 const events = async (service: Pick<Started, 'directory'>) => {
   const { openEmbedded } = await import('../../src/adapters/embedded/open.ts')
-  const { openKeyFile } = await import('../../src/adapters/embedded/files/key-file.ts')
+  const { openKeyFile } = await import('../../src/adapters/embedded/files/secret-file.ts')
   const { kek } = await openKeyFile(join(dataOf(service), 'keys'))
   const { log, close } = await openEmbedded(dataOf(service), { clock: systemClock, kek, onError: () => undefined })
   const all = []

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { openKeyFile } from '../../src/adapters/embedded/files/key-file.ts'
+import { openKeyFile } from '../../src/adapters/embedded/files/secret-file.ts'
 import { loginStates } from '../../src/auth/login-state.ts'
 import { METHODS } from '../../src/events/token.ts'
 import { codehostClient } from '../auth/stand-ins/codehost.ts'

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import type { Namespace } from '../../src/contract/namespace.ts'
+import type { Namespace } from '../../src/contract/resource.ts'
 import { comesTo, signedIn, skip, withSession } from './browser.ts'
 import { sentInSilence, withFates } from './fates.ts'
 import { closeByEscape, focused, headed } from './focus.ts'

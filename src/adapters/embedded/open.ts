@@ -1,30 +1,117 @@
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
-import { insistOnFiles } from '../../base/regular-file.ts'
-import type { Binding } from '../../events/binding.ts'
-import type { EventLog } from '../../events/log.ts'
+import { bytesOf, insistOnFiles, noFileAt } from '../../base/regular-file.ts'
+import { nextOf, replaceFile } from '../../base/replace-file.ts'
+import type { Binding, EventLog } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
 import type { Queue } from '../../jobs/queue.ts'
-import type { Snapshots } from '../../projections/snapshots.ts'
-import type { Views } from '../../projections/views.ts'
-import { connections } from './connections.ts'
-import { makeDirectory } from './files/directory.ts'
-import { roomOf } from './files/disk-space.ts'
-import { inspection } from './files/inspect.ts'
+import type { Snapshots, Views } from '../../projections/views.ts'
+import { makeDirectory, setAside } from './files/directory.ts'
 import { LOCK, lockDirectory } from './files/lock.ts'
-import { setAside } from './files/set-aside.ts'
-import { snapshotFile } from './files/snapshot-file.ts'
-import { type Standing, withStanding } from './files/standing.ts'
-import { type OnLargeLog, openFilesOf } from './files/taken-away.ts'
-import { embeddedBinding, embeddedKeys } from './keys.ts'
-import { embeddedLog } from './log.ts'
+import { inspection } from './files/look.ts'
+import { closeToOthers } from './files/secret-file.ts'
+import { isTakenAway, type OnLargeLog, openFilesOf, roomOf, watchFiles } from './files/watched-files.ts'
+import { embeddedBinding, embeddedKeys, type Standing, withStanding } from './keys.ts'
+import { embeddedLog, type LogFile } from './log.ts'
 import { embeddedQueue } from './queue.ts'
 import type { Files } from './read-only.ts'
-import { damagedFile, filesOf, isBroken, ofFile, openDatabase, whileOpen } from './sqlite.ts'
-import { viewsOf } from './views/open-views.ts'
+import { damagedFile, filesOf, isBroken, isMisshapen, ofFile, openDatabase, whileOpen } from './sqlite.ts'
 import { type Renewal, renewableViews } from './views/renewable-views.ts'
-import { embeddedRecords } from './views/view-records.ts'
-import { openChannel } from './writer/channel.ts'
+import { embeddedRecords, embeddedViews, type ViewReaders } from './views/views.ts'
+import { type Channel, openChannel } from './writer/channel.ts'
+
+/**
+ * Snapshot in a file that only its owner can access. The snapshot is written to a temporary file, which is then
+ * renamed. An object at its path that is not a file is set aside; `onSetAside` receives its new name and the reason.
+ * Nothing is written once `isTaken` returns true, because the path may lead to the files of another process.
+ */
+export const snapshotFile = (
+  path: string,
+  onSetAside: (file: string, why: Error) => void = () => undefined,
+  isTaken: () => boolean = () => false,
+): Snapshots => {
+  for (const place of [path, nextOf(path)]) {
+    const found = noFileAt(place)
+    if (found !== undefined) onSetAside(setAside(place), new Error(`${place} is ${found}, not a file`))
+  }
+  closeToOthers(path)
+  return {
+    read: () =>
+      bytesOf(path).catch((error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+        throw error
+      }),
+    write: async (parts) => (isTaken() ? undefined : replaceFile(path, parts)),
+    remove: () => rm(path, { force: true }),
+  }
+}
+
+type OpenViews = Pick<ViewReaders, 'clock' | 'events'> & { readonly channel: Channel; readonly ofLog: LogFile }
+
+/** Returns a function that opens the views of a file and adds the file to those that are watched. */
+const viewsOf =
+  (file: string, { channel, clock, events, ofLog }: OpenViews, watch: (...files: readonly string[]) => void) =>
+  (onDamage: (error: Error) => void) =>
+    ofFile(
+      file,
+      async () => {
+        const reader = await openDatabase(file, 'read')
+        const close = () => reader.close()
+        const another = () => openDatabase(file, 'read')
+        try {
+          const watched = { views: { file, onDamage }, events: ofLog }
+          const views = embeddedViews(channel, { clock, views: reader, events, another, watched })
+          watch(...openFilesOf(file))
+          return { views, close }
+        } catch (error) {
+          close()
+          throw error
+        }
+      },
+      isMisshapen,
+    )
+
+type Closeable = { readonly close: () => void }
+
+/** Open connections of a data directory. The writer thread writes no more once one of their files is taken away. */
+const connections = (clock: Clock, onLost: (error: Error) => void, onLarge?: OnLargeLog) => {
+  const readers: Closeable[] = []
+  let channel: Channel | undefined
+  let isTaken = false
+  const watch = watchFiles(clock, (error) => channel?.loseAll(error), onLarge)
+  const closeReaders = () => {
+    for (const reader of readers) reader.close()
+  }
+  return {
+    /** Listener of the writer thread for a loss. */
+    onLost: (error: Error): void => {
+      isTaken ||= isTakenAway(error)
+      onLost(error)
+    },
+    /** Returns true once a file was moved, removed or replaced. */
+    isTaken: (): boolean => isTaken,
+    addWriter: (writer: Channel): Channel => (channel = writer),
+    addReader: <R extends Closeable>(reader: R): R => {
+      readers.push(reader)
+      return reader
+    },
+    watch: watch.add,
+    forget: watch.forget,
+    logs: watch.logs,
+    /**
+     * Closes the readers first: only the last connection can checkpoint the write-ahead log completely. If a file was
+     * taken away, closes the writer first: the last connection that can write removes the write-ahead log by its path,
+     * which may lead to the file of another process.
+     */
+    close: async (): Promise<void> => {
+      watch.close()
+      if (!isTaken) closeReaders()
+      await channel?.close()
+      if (isTaken) closeReaders()
+    },
+  }
+}
 
 export type Embedded = {
   readonly log: EventLog

@@ -1,9 +1,40 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { LRUCache } from 'lru-cache'
 import { Refusal, refuse } from '../../base/errors.ts'
 import { insistOnFiles, NO_FILE } from '../../base/regular-file.ts'
-import { closeToOthers, privateFile } from './files/private-file.ts'
-import { readOnlyAddress } from './files/read-only-address.ts'
-import { builtInSqlite } from './sqlite-built-in.ts'
+import { closeToOthers, privateFile } from './files/secret-file.ts'
+
+/** SQLite of Node.js, if this version has it. Omits the warning that Node.js prints in each thread that loads it. */
+export const builtInSqlite = (): unknown => {
+  const emitWarning = process.emitWarning.bind(process)
+  process.emitWarning = () => undefined
+  try {
+    return process.getBuiltinModule('node:sqlite' as 'fs')
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}
+
+const isWritable = (directory: string): boolean => {
+  try {
+    accessSync(directory, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Address at which SQLite reads a database: its path, but if the directory is read-only and no process has the database
+ * open, an address without locks, because SQLite could create no companion files.
+ */
+const readOnlyAddress = (path: string): string => {
+  if (!existsSync(path) || isWritable(dirname(path))) return path
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
+  return existsSync(`${path}-shm`) || (log?.size ?? 0) > 0 ? path : `${pathToFileURL(path).href}?immutable=1`
+}
 
 export type Value = string | number | bigint | Uint8Array | null
 export type Statement = {

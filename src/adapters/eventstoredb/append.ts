@@ -4,9 +4,8 @@ import { keyedQueue } from '../../base/concurrency.ts'
 import { Refusal, refuse } from '../../base/errors.ts'
 import { fairGate } from '../../base/gate.ts'
 import type { Appended, Expected, NewEvent, Stored } from '../../events/log.ts'
-import { type Connection, pause } from './connection.ts'
+import { type Connection, damaged, isExpired, isFailure, pause } from './connection.ts'
 import { encodeAll, tooLarge } from './event.ts'
-import { damaged, isExpired, isFailure } from './failures.ts'
 import type { Reader } from './read.ts'
 
 /** Maximum concurrent appends. A connection carries 100 calls, and reads need some of them. */

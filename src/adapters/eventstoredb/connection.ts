@@ -1,10 +1,124 @@
-import type { EventStoreDBClient } from '@eventstore/db-client'
+import type { EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
 import { type Clock, withTimeout } from '../../base/clock.ts'
-import { refuse } from '../../base/errors.ts'
+import { Refusal, refuse } from '../../base/errors.ts'
 import { fairGate } from '../../base/gate.ts'
-import { type Driver, insideOf, patchClient } from './client.ts'
-import { expired, inPort, isAnswer, isExpired, isFailure } from './failures.ts'
-import { type Read, readUntil, type Take } from './read-until.ts'
+
+type Failure = { readonly type?: unknown; readonly code?: unknown; readonly message?: string }
+const failureOf = (error: unknown): Failure => (error instanceof Error ? error : {})
+
+/** Returns true if the error has this type of the driver, or is a plain gRPC error with this code. */
+export const isFailure = (error: unknown, type: string, code?: number): boolean => {
+  const failure = failureOf(error)
+  return failure.type === type || (code !== undefined && failure.type === undefined && failure.code === code)
+}
+export const isExpired = (error: unknown): boolean => isFailure(error, 'deadline-exceeded', 4)
+const expired = (ms: number) =>
+  Object.assign(new Error(`EventStoreDB did not answer within ${ms} ms`), { type: 'deadline-exceeded', code: 4 })
+
+/** Error that a retry cannot fix: the history has changed. */
+export const damaged = (message: string, cause?: unknown): Error =>
+  Object.assign(new Error(message, { cause }), { type: 'damaged' })
+/** Returns true for errors that are a definite result, so that a retry is useless. */
+const isAnswer = (error: unknown): boolean =>
+  error instanceof Refusal ||
+  isFailure(error, 'damaged') ||
+  isFailure(error, 'stream-deleted') ||
+  isFailure(error, 'access-denied', 7)
+/** Converts an error to one of the port. */
+const inPort = (error: unknown): unknown => {
+  if (isFailure(error, 'stream-deleted')) return damaged('a stream was deleted in EventStoreDB', error)
+  return isAnswer(error) && !isFailure(error, 'access-denied', 7)
+    ? error
+    : new Refusal('backend_unavailable', undefined, { cause: error })
+}
+
+export type Driver = typeof import('@eventstore/db-client')
+
+/** Private members of the driver's client that have to be patched. */
+type Stub = { readonly getChannel: () => { readonly getConnectivityState: (connect: boolean) => number } }
+type Inside = {
+  execute: <T>(service: unknown, name: string, action: (stub: Stub) => Promise<T>) => Promise<T>
+  handleError: (stub: Stub, error: unknown) => Promise<void>
+  resolveUri: () => Promise<string>
+  readonly getChannel: () => Promise<{ readonly close: () => void }>
+}
+const insideOf = (client: EventStoreDBClient) => client as unknown as Inside
+const SHUT_DOWN = 4
+
+/**
+ * Catches two kinds of rejected promises that the driver does not handle. Without this, each of them would end the
+ * process when a server disappears during a call.
+ */
+const patchClient = (client: EventStoreDBClient): EventStoreDBClient => {
+  const inside = insideOf(client)
+  const { execute, handleError } = inside
+  // Fails when the search for another node fails.
+  inside.handleError = (stub, error) => handleError(stub, error).catch(() => undefined)
+  // An append on a channel that another call has just closed throws outside of any promise.
+  inside.execute = (service, name, action) =>
+    execute(service, name, (stub) => {
+      const gone = stub.getChannel().getConnectivityState(false) === SHUT_DOWN
+      return gone
+        ? Promise.reject(new Error('the connection to EventStoreDB was closed before the call'))
+        : action(stub)
+    })
+  return client
+}
+
+export type Read = StreamingRead<ResolvedEvent>
+type Take = (item: ResolvedEvent) => boolean
+
+/**
+ * Passes the items of a read to `take` until the read ends or `take` returns true. Rejects if nothing arrives for
+ * `limit` ms, or if the read ends early.
+ */
+export const readUntil = (
+  { monotonic, after }: Pick<Clock, 'monotonic' | 'after'>,
+  read: Read,
+  take: Take,
+  isWhole: () => boolean,
+  limit: number,
+): Promise<void> =>
+  new Promise<void>((resolve, reject) => {
+    let done = false
+    const finish = (settle: () => void) => {
+      if (done) return
+      done = true
+      timer.cancel()
+      settle()
+      // An abandoned read occupies its HTTP/2 stream until it is cancelled.
+      read.cancel().catch(() => undefined)
+    }
+    const late = () => finish(() => reject(expired(limit)))
+    let received = 0
+    let last = monotonic()
+    /** Checks the timeout. First processes the items that arrived while the process was busy. */
+    const checkSilence = () => {
+      const left = last + limit - monotonic()
+      if (left > 0) {
+        timer = after(left, checkSilence)
+        return
+      }
+      const before = received
+      setImmediate(() => {
+        if (received === before) late()
+        else if (!done) checkSilence()
+      })
+    }
+    let timer = after(limit, checkSilence)
+    read.on('data', (item: ResolvedEvent) => {
+      if (done) return
+      received++
+      last = monotonic()
+      try {
+        if (take(item)) finish(resolve)
+      } catch (error) {
+        finish(() => reject(error))
+      }
+    })
+    read.on('error', (error) => finish(() => reject(error)))
+    read.on('end', () => (isWhole() ? finish(resolve) : late()))
+  })
 
 /**
  * Additional time in ms before the client's timeout, because the driver's deadline does not include discovery and

@@ -1,8 +1,8 @@
 import type { Position } from '@eventstore/db-client'
 import type { Stored } from '../../events/log.ts'
 import type { Connection, Lane } from './connection.ts'
+import { isFailure } from './connection.ts'
 import { decode, type Recorded } from './event.ts'
-import { isFailure } from './failures.ts'
 
 /** Maximum events of one read. */
 export const PAGE = 1000

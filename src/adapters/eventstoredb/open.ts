@@ -3,12 +3,41 @@ import { refuse } from '../../base/errors.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { addressOf } from './address.ts'
 import { appender } from './append.ts'
-import type { Driver } from './client.ts'
-import { connection } from './connection.ts'
-import { ownOf } from './event.ts'
+import type { Driver } from './connection.ts'
+import { type Connection, connection, patiently } from './connection.ts'
+import { isEnveloped, ownOf, type Recorded } from './event.ts'
+import { PAGE, readBackwards, readForwards } from './find.ts'
 import { follower } from './follow.ts'
-import { otherPrefix } from './other-prefix.ts'
 import { reader } from './read.ts'
+
+/** Timeout in ms of the search at the start or at the end of the store. */
+const PATIENCE_MS = 10_000
+
+/** Pattern of a valid prefix. */
+const PREFIX = '[A-Za-z0-9_.:/]*?'
+
+/**
+ * Finds a prefix, other than the configured one, whose streams have the given categories and contain events in the
+ * format of Rollcall. Searches only the first and the newest events of the store.
+ */
+export const otherPrefix = async (
+  connection: Connection,
+  clock: Clock,
+  categories: readonly string[],
+  own: string,
+): Promise<string | undefined> => {
+  const named = new RegExp(`^(${PREFIX})(?:${categories.join('|')})-`)
+  let found: string | undefined
+  const look = (event: Recorded): boolean => {
+    const prefix = isEnveloped(event) ? named.exec(event.streamId)?.[1] : undefined
+    if (prefix !== own) found ??= prefix
+    return found !== undefined
+  }
+  await patiently(clock, PATIENCE_MS, () => readForwards(connection, undefined, PAGE, look))
+  if (found === undefined)
+    await patiently(clock, PATIENCE_MS, () => readBackwards(connection, 'log', 'end', PAGE, look))
+  return found
+}
 
 /** Default prefix of the log's streams, for a store shared with other applications. */
 export const STREAM_PREFIX = 'rollcall.'

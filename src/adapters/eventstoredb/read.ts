@@ -4,9 +4,8 @@ import { sharedCalls } from '../../base/concurrency.ts'
 import { refuse } from '../../base/errors.ts'
 import type { Stored } from '../../events/log.ts'
 import { unreadable } from '../../events/unreadable.ts'
-import { type Connection, patiently, pause } from './connection.ts'
+import { type Connection, isFailure, patiently, pause } from './connection.ts'
 import { decode, type Recorded } from './event.ts'
-import { isFailure } from './failures.ts'
 import { at, carriedPosition, eventAt, firstFinder, headFinder, type IsOwn, isBetween, position } from './find.ts'
 
 const PAGE = 1000

@@ -2,9 +2,9 @@ import { createHmac, createPrivateKey, type KeyObject, randomBytes } from 'node:
 import type { Binary, Db } from 'mongodb'
 import type { Clock } from '../../base/clock.ts'
 import { refuse } from '../../base/errors.ts'
-import type { Binding } from '../../events/binding.ts'
+import type { Binding } from '../../events/log.ts'
 import type { SigningKeys } from '../../ledger/signing-keys.ts'
-import type { KeyFile } from '../embedded/files/key-file.ts'
+import type { KeyFile } from '../embedded/files/secret-file.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
 /**

@@ -1,12 +1,60 @@
-import type { Collection, Filter } from 'mongodb'
+import type { Collection, Document, Filter } from 'mongodb'
 import type { Clock } from '../../base/clock.ts'
 import { isRefusal } from '../../base/errors.ts'
-import type { Row, Scalar, Totals, View, ViewPart, Views } from '../../projections/views.ts'
+import {
+  KEY,
+  type Match,
+  type Query,
+  type Row,
+  type Scalar,
+  type Totals,
+  type View,
+  type ViewPart,
+  type Views,
+} from '../../projections/views.ts'
+import { above } from '../embedded/views/view-query.ts'
 import type { Calls } from './calls.ts'
 import type { mongoPlaces } from './collections.ts'
-import { filtersOf } from './query.ts'
 import type { mongoRecords } from './records.ts'
 import { rowOf, type rowWriter, type StoredRow } from './rows.ts'
+
+/** Range condition. MongoDB compares only values of the same type, so a range of text matches no numbers. */
+const range = (from: Scalar | undefined, below: Scalar | undefined): Document => {
+  if (from === undefined && below === undefined) return { $exists: true }
+  return { ...(from !== undefined && { $gte: from }), ...(below !== undefined && { $lt: below }) }
+}
+
+const condition = (field: string, match: Match): Document => {
+  if ('prefix' in match) return { [field]: range(match.prefix, above(match.prefix)) }
+  // In `$in`, null matches absent fields.
+  if ('equals' in match) return { [field]: { $in: match.equals.map((value) => value ?? null) } }
+  const within = { [field]: range(match.from, match.below) }
+  return match.orAbsent ? { $or: [within, { [field]: null }] } : within
+}
+
+const path = (field: string) => (field === KEY ? '_id' : `doc.${field}`)
+
+/** Filter of all matches, filter of the page after `after`, and sort order of the page. */
+const filtersOf = ({ where, order, descending, after }: Query) => {
+  const by = path(order)
+  const [direction, past, pastOrAt] = descending ? ([-1, '$lt', '$lte'] as const) : ([1, '$gt', '$gte'] as const)
+  const matching = Object.entries(where).flatMap(([field, matches]) =>
+    (Array.isArray(matches) ? (matches as readonly Match[]) : [matches as Match]).map((match) =>
+      condition(path(field), match),
+    ),
+  )
+  const all = [{ [by]: { $exists: true } }, ...matching]
+  // The second condition implies the first, which gives the index scan its bound.
+  const behind = after && [
+    { [by]: { [pastOrAt]: after.value } },
+    { $or: [{ [by]: { [past]: after.value } }, { [by]: after.value, _id: { [past]: after.key } }] },
+  ]
+  return {
+    total: { $and: all } as Filter<StoredRow>,
+    page: { $and: [...all, ...(behind ?? [])] } as Filter<StoredRow>,
+    sort: { [by]: direction, _id: direction } as const,
+  }
+}
 
 const PAGE = 1000
 

@@ -1,17 +1,166 @@
 import { Agent } from 'node:http'
 import { Agent as SecureAgent } from 'node:https'
 import { hostname } from 'node:os'
-import { context, DiagLogLevel, diag } from '@opentelemetry/api'
+import {
+  type Context,
+  context,
+  createTraceState,
+  DiagLogLevel,
+  diag,
+  ROOT_CONTEXT,
+  type Span as SdkSpan,
+  type Tracer as SdkTracer,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { defaultResource, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
-import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import {
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  type ReadableSpan,
+  type SpanExporter,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace-base'
 import { type Clock, withTimeout } from '../../base/clock.ts'
 import { bytesNow } from '../../base/regular-file.ts'
-import type { Tracer } from '../../base/tracing.ts'
+import { parentIn, type Span, type SpanCounts, type TraceHeaders, type Tracer } from '../../base/tracing.ts'
 import { version } from '../../base/version.ts'
-import { QUEUE, sending } from './sending.ts'
-import { spansOf } from './spans.ts'
+
+/** Maximum number of finished spans that wait to be sent. */
+export const QUEUE = 2_048
+const SENT = 0
+
+/** Code and text of a failed export, without the body of the answer. */
+const whyOf = (error: unknown): string => {
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
+  return [code, message]
+    .filter((each) => each !== undefined && each !== '')
+    .join(' ')
+    .slice(0, 200)
+}
+
+/**
+ * Counts finished spans by their fate, and logs spells of a failing collector: one WARN line at its first failure, one
+ * INFO line when it accepts spans again.
+ */
+export const sending = (exporter: SpanExporter, log: Log, endpoint: string) => {
+  const counts = { sent: 0, failed: 0, dropped: 0 }
+  /** Spans that wait in the queue, and spans that the present spell has lost. */
+  let [waiting, lost, failing, ending] = [0, 0, false, false]
+
+  const failed = (spans: number, error: unknown): void => {
+    counts.failed += spans
+    lost += spans
+    if (!failing)
+      log.warn(
+        { endpoint, why: whyOf(error) },
+        'the collector of traces is unreachable or refuses spans; its spans are lost until it works again, and nothing waits for it; check tracing.otlp_endpoint and the collector',
+      )
+    failing = true
+  }
+  const worked = (spans: number): void => {
+    counts.sent += spans
+    if (failing) log.info({ endpoint, lost }, 'the collector of traces works again')
+    ;[failing, lost] = [false, 0]
+  }
+
+  const counting: SpanExporter = {
+    export: (spans, done) => {
+      waiting -= spans.length
+      // A failed export is already reported, so the SDK receives no error that it would report again.
+      const over = () => done({ code: SENT })
+      if (ending && failing) {
+        failed(spans.length, undefined)
+        return over()
+      }
+      exporter.export(spans, ({ code, error }: { readonly code: number; readonly error?: Error }) => {
+        if (code === SENT) worked(spans.length)
+        else failed(spans.length, error)
+        over()
+      })
+    },
+    shutdown: () => exporter.shutdown(),
+  }
+
+  return {
+    exporter: counting,
+    /** Passes finished spans to the queue, and drops those for which it has no place. */
+    bounded: (queue: SpanProcessor): SpanProcessor => ({
+      onStart: () => undefined,
+      onEnd: (span: ReadableSpan) => {
+        if (waiting >= QUEUE) return void counts.dropped++
+        waiting++
+        queue.onEnd(span)
+      },
+      forceFlush: () => queue.forceFlush(),
+      shutdown: () => queue.shutdown(),
+    }),
+    counts: (): SpanCounts => ({ ...counts }),
+    /** From now on no spans are sent to a collector that fails. */
+    end: (): void => void (ending = true),
+  }
+}
+
+const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const
+
+/** Returns the context of the headers; the root context if `traceparent` is absent or malformed. */
+const contextIn = ({ traceparent, tracestate }: TraceHeaders): Context => {
+  const parent = traceparent === undefined ? undefined : parentIn(traceparent)
+  if (!parent) return ROOT_CONTEXT
+  const { traceId, spanId, flags } = parent
+  const state = typeof tracestate === 'string' && { traceState: createTraceState(tracestate) }
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId,
+    spanId,
+    traceFlags: flags & TraceFlags.SAMPLED,
+    isRemote: true,
+    ...state,
+  })
+}
+
+const sdk = (span: Span): SdkSpan => span as SdkSpan
+
+/** Span of each context in use. */
+const entered = new Set<SdkSpan>()
+
+/**
+ * Spans of a tracer of the SDK. `idle` is called when no context is in use: a context manager that is switched on makes
+ * each promise of the process slower on Node.js before version 24.
+ */
+export const spansOf = (tracer: SdkTracer, idle: () => void): Omit<Tracer, 'counts' | 'close'> => ({
+  begin: (name, kind, parent) =>
+    tracer.startSpan(name, { kind: kinds[kind] }, parent ? contextIn(parent) : context.active()),
+  within: (span, work) => {
+    entered.add(sdk(span))
+    return context.with(trace.setSpan(context.active(), sdk(span)), work)
+  },
+  current: () => trace.getSpan(context.active()),
+  recording: (span) => sdk(span).isRecording(),
+  name: (span, name) => void sdk(span).updateName(name),
+  set: (span, attributes) => void sdk(span).setAttributes(attributes),
+  event: (span, name, attributes) => void sdk(span).addEvent(name, attributes),
+  end: (span, errorType) => {
+    if (entered.delete(sdk(span)) && entered.size === 0) idle()
+    if (!sdk(span).isRecording()) return
+    if (errorType !== undefined) {
+      sdk(span).setAttribute('error.type', errorType)
+      sdk(span).setStatus({ code: SpanStatusCode.ERROR })
+    }
+    sdk(span).end()
+  },
+  traceId: (span) => sdk(span).spanContext().traceId,
+  headers: () => {
+    const own = trace.getSpanContext(context.active())
+    if (!own) return {}
+    const flags = (own.traceFlags & TraceFlags.SAMPLED).toString(16).padStart(2, '0')
+    const tracestate = own.traceState?.serialize() ?? ''
+    return { traceparent: `00-${own.traceId}-${own.spanId}-${flags}`, ...(tracestate !== '' && { tracestate }) }
+  },
+})
 
 // One context manager serves all tracers of the process.
 const contexts = new AsyncLocalStorageContextManager()

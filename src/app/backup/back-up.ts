@@ -42,7 +42,7 @@ const sourcesOf = (config: Config, withKeys: boolean): readonly (readonly [name:
 
 /** Fails with exit code 3 if a database to copy has objects that are not of this version. */
 const insistOnSources = async (sources: ReturnType<typeof sourcesOf>): Promise<void> => {
-  const { problemsIn, refuseDamaged } = await import('../../adapters/embedded/files/inspect.ts')
+  const { problemsIn, refuseDamaged } = await import('../../adapters/embedded/files/look.ts')
   for (const [name, path] of sources) {
     const [problem] = isDatabase(name) ? await problemsIn(path) : []
     if (problem !== undefined) refuseDamaged(`${path}: ${problem}`)
@@ -55,7 +55,7 @@ const insistOnSources = async (sources: ReturnType<typeof sourcesOf>): Promise<v
  */
 const copyAll = async (sources: ReturnType<typeof sourcesOf>, directory: string): Promise<void> => {
   const { copyDatabase, copyLedger, copySubjects } = await import('../../adapters/embedded/backup/copy-database.ts')
-  const { copyFile } = await import('../../adapters/embedded/backup/copy-file.ts')
+  const { copyFile } = await import('../../adapters/embedded/backup/copy-database.ts')
   const copy: Readonly<Partial<Record<CopiedName, (from: string, to: string) => Promise<unknown>>>> = {
     'ledger.sqlite': copyLedger,
     'events.sqlite': copyDatabase,
@@ -69,7 +69,7 @@ const copyAll = async (sources: ReturnType<typeof sourcesOf>, directory: string)
  * names none.
  */
 const checkKeys = async (directory: string, of: LedgerOfLog | undefined, clock: Clock): Promise<boolean> => {
-  const { withStanding } = await import('../../adapters/embedded/files/standing.ts')
+  const { withStanding } = await import('../../adapters/embedded/keys.ts')
   const { signingKeyFile } = await import('../../adapters/embedded/ledger/signing-key-file.ts')
   const config = configOfCopy(directory)
   const paths = { events: eventsOf(config), subjects: join(directory, 'subjects.sqlite') }
@@ -107,7 +107,7 @@ export const backUp = async (config: Config, clock: Clock, { directory, withKeys
   existing(eventsOf(config))
   insistOnEmpty(directory)
   return inCopy(directory, 'Delete it, then make the backup again.', async () => {
-    const { digestOf } = await import('../../adapters/embedded/backup/copy-file.ts')
+    const { digestOf } = await import('../../adapters/embedded/backup/copy-database.ts')
     await createDirectory(directory)
     const sources = sourcesOf(config, withKeys)
     const names = sources.map(([name]) => name)

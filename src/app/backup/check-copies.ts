@@ -23,7 +23,7 @@ const unsound = (directory: string, why: string): never =>
 /** The sealed record and the newest kept checkpoints of a copy. */
 const sealsIn = async (directory: string, names: readonly CopiedName[]) => {
   if (!names.includes('ledger.sqlite')) return { record: undefined, kept: [] }
-  const { recordsIn } = await import('../../adapters/embedded/ledger/read-checkpoint.ts')
+  const { recordsIn } = await import('../../adapters/embedded/ledger/ledger-file.ts')
   try {
     return await recordsIn(join(directory, 'ledger.sqlite'), COMPARED)
   } catch (error) {
@@ -87,7 +87,7 @@ export const isDatabase = (name: CopiedName): boolean => name.endsWith('.sqlite'
 
 /** Fails with exit code 3 if SQLite finds a copied database damaged, or if it has objects that are not of this version. */
 export const insistOnSound = async (directory: string, name: CopiedName): Promise<void> => {
-  const { problemsOfCopy } = await import('../../adapters/embedded/backup/inspect-copy.ts')
+  const { problemsOfCopy } = await import('../../adapters/embedded/backup/copies.ts')
   const [problem] = await problemsOfCopy(join(directory, name))
   if (problem !== undefined) unsound(directory, `${name} is damaged: ${problem}`)
 }

@@ -93,7 +93,7 @@ export const decideOnLedger = async (
   }
   if (!of) return { state: 'none' }
   if (!decision) return { state: 'suspended', origin: of.origin }
-  const { withWritableLog } = await import('../../adapters/embedded/backup/writable-log.ts')
+  const { withWritableLog } = await import('../../adapters/embedded/backup/copies.ts')
   const { reason } = decision
   const { origin, vkey } = await withPorts(directory, (ports) =>
     withWritableLog(join(directory, 'events.sqlite'), (log) =>

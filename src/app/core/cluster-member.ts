@@ -11,8 +11,7 @@ import {
 } from '../../commands/membership.ts'
 import { type Fold, foldAfter, stepStored, streamFolds, unwritten } from '../../commands/stream-folds.ts'
 import { FORMAT } from '../../events/catalog.ts'
-import type { EventLog, Stored } from '../../events/log.ts'
-import type { LogTap } from '../../events/tapped-log.ts'
+import type { EventLog, LogTap, Stored } from '../../events/log.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 const STREAM = `${membership.category}-${MEMBERSHIP}`

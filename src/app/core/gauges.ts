@@ -8,7 +8,7 @@ import { addGauges } from '../../http/metrics/gauges.ts'
 import { type Metrics, metricsOf, metricsPage } from '../../http/metrics/metrics.ts'
 import { addStoreGauges } from '../../http/metrics/store-gauges.ts'
 import { byteBudget } from '../../http/wire/room.ts'
-import { resources } from '../../projections/resources.ts'
+import { resources } from '../../projections/all.ts'
 import { addSpanCounts } from '../telemetry/tracing.ts'
 import type { FollowingParts, followingOf } from './following.ts'
 

@@ -1,8 +1,7 @@
 import { destroyAgain, type IssuedToken, subjectEraser } from '../../commands/erase-subject.ts'
 import type { History } from '../../history/history.ts'
 import { issuesTo } from '../../http/history/tokens-of-person.ts'
-import { unfinishedErasures } from '../../jobs/erasures.ts'
-import { networkLife } from '../../jobs/network-life.ts'
+import { networkLife, unfinishedErasures } from '../../jobs/erasures.ts'
 import type { Core } from '../core/core.ts'
 
 const RESTORED =

@@ -1,4 +1,4 @@
-import { WAIT_MS } from '../../as-of/view-behind.ts'
+import { WAIT_MS } from '../../as-of/reads.ts'
 import { digester, fingerprinter, plausible, tokenSecrets } from '../../auth/client-token.ts'
 import { METHODS } from '../../events/token.ts'
 import { formerTokens } from '../../http/auth/former-tokens.ts'

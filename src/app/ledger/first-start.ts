@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
+import { ledger as decider, LEDGER_ID } from '../../commands/deployment.ts'
 import type { Execute } from '../../commands/execute.ts'
-import { ledger as decider, LEDGER_ID } from '../../commands/ledger.ts'
 import type { Config } from '../../config/load.ts'
 import type { EventLog } from '../../events/log.ts'
 import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'

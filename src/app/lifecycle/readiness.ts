@@ -1,7 +1,7 @@
 import { type Clock, withTimeout } from '../../base/clock.ts'
 import type { InstanceServices } from '../../http/services/instance.ts'
 import type { LedgerState } from '../../ledger/ledger-keeper.ts'
-import { resources } from '../../projections/resources.ts'
+import { resources } from '../../projections/all.ts'
 import type { Stores } from '../stores/stores.ts'
 
 /** Timeout in ms of the readiness checks. A check without an answer by then fails. */

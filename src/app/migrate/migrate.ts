@@ -21,7 +21,7 @@ const openDirectory = async (from: Config): Promise<Source> => {
         `There is no ${path}.`,
         'Set --from to the data directory, and --from-keys to its key file if that is outside the directory.',
       )
-  const { openKeyFile } = await import('../../adapters/embedded/files/key-file.ts')
+  const { openKeyFile } = await import('../../adapters/embedded/files/secret-file.ts')
   const secrets = await openKeyFile(from.keys.file!)
   return { ...(await openStores(from, systemClock, {})), secrets }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { meaningsOf } from '../../access/meanings.ts'
+import { meaningsOf } from '../../access/grants.ts'
 import { tokenSecrets } from '../../auth/client-token.ts'
 import { systemClock } from '../../base/clock.ts'
 import { refuse } from '../../base/errors.ts'

@@ -26,7 +26,7 @@ const unreadable = ({ stream, type, data, meta }: Stored): string | undefined =>
 
 /** Objects of the other files of a data directory that are not of this version. */
 const otherProblems = async (directory: string): Promise<readonly LogFinding[]> => {
-  const { problemsIn } = await import('../../adapters/embedded/files/inspect.ts')
+  const { problemsIn } = await import('../../adapters/embedded/files/look.ts')
   const findings: LogFinding[] = []
   for (const name of ['subjects.sqlite', 'ledger.sqlite']) {
     const problems = await problemsIn(join(directory, name)).catch((error: unknown) => [messageOf(error)])

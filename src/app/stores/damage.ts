@@ -1,4 +1,4 @@
-import { isTakenAway } from '../../adapters/embedded/files/taken-away.ts'
+import { isTakenAway } from '../../adapters/embedded/files/watched-files.ts'
 import { damagedFile } from '../../adapters/embedded/sqlite.ts'
 import { fail } from '../../base/failure.ts'
 import type { Fatal } from '../telemetry/fatal.ts'

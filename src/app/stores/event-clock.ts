@@ -1,6 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import type { EventLog, NewEvent } from '../../events/log.ts'
-import type { LogTap } from '../../events/tapped-log.ts'
+import type { EventLog, LogTap, NewEvent } from '../../events/log.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Standing } from '../../adapters/embedded/files/standing.ts'
+import type { Standing } from '../../adapters/embedded/keys.ts'
 import type { Mongo } from '../../adapters/mongodb/open.ts'
 import { fail } from '../../base/failure.ts'
 import type { Config } from '../../config/load.ts'
@@ -26,7 +26,7 @@ const inViews = async (views: Pick<Views, 'checkpoint' | 'scan'>): Promise<reado
 
 /** Returns the log and the keys found in a data directory. Creates nothing. */
 export const locateInDirectory = async (config: Config, { log, subjects }: Standing): Promise<Found> => {
-  const { readKeyFile } = await import('../../adapters/embedded/files/key-file.ts')
+  const { readKeyFile } = await import('../../adapters/embedded/files/secret-file.ts')
   const file = config.keys.file!
   return {
     log,
@@ -44,7 +44,7 @@ export const locateOnServers = async (
   { standing, views }: Pick<Mongo, 'standing' | 'views'>,
   log: EventLog,
 ): Promise<Found> => {
-  const { readKeyFile } = await import('../../adapters/embedded/files/key-file.ts')
+  const { readKeyFile } = await import('../../adapters/embedded/files/secret-file.ts')
   const { file } = config.keys
   const { deployment, subjects } = await standing()
   if (file === undefined && deployment && !deployment.keys)

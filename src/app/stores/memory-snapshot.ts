@@ -3,9 +3,8 @@ import { type Clock, type Timer, withTimeout } from '../../base/clock.ts'
 import type { EventLog } from '../../events/log.ts'
 import type { Remembered } from '../../projections/engine/runner.ts'
 import { type MemorySnapshot, readSnapshot, written } from '../../projections/engine/snapshot.ts'
-import type { Snapshots } from '../../projections/snapshots.ts'
 import type { TokenIndex } from '../../projections/token-memory/token-index.ts'
-import type { Row } from '../../projections/views.ts'
+import type { Row, Snapshots } from '../../projections/views.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 const FIRST_MS = 15_000

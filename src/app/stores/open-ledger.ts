@@ -63,8 +63,8 @@ export const openLedgerInDirectory = async (
   watch: (file: string) => void = () => undefined,
 ): Promise<LedgerPorts> => {
   const { openLedgerFile } = await import('../../adapters/embedded/ledger/ledger-thread.ts')
-  const { setAside } = await import('../../adapters/embedded/files/set-aside.ts')
-  const { insistOnSame } = await import('../../adapters/embedded/files/taken-away.ts')
+  const { setAside } = await import('../../adapters/embedded/files/directory.ts')
+  const { insistOnSame } = await import('../../adapters/embedded/files/watched-files.ts')
   const file = join(config.storage.data_dir, 'ledger.sqlite')
   const store = await openLedgerFile(file).catch((error: Error) => {
     const renamed = setAside(file)

@@ -1,4 +1,4 @@
-import { openKeyFile } from '../../adapters/embedded/files/key-file.ts'
+import { openKeyFile } from '../../adapters/embedded/files/secret-file.ts'
 import { type EventStore, openEventStore } from '../../adapters/eventstoredb/open.ts'
 import { openMongo } from '../../adapters/mongodb/open.ts'
 import type { Clock } from '../../base/clock.ts'

@@ -5,8 +5,8 @@ import { enveloper } from '../../commands/envelope.ts'
 import { type Execute, executor } from '../../commands/execute.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { EventLog } from '../../events/log.ts'
+import { tappedLog } from '../../events/log.ts'
 import type { Actor } from '../../events/meta.ts'
-import { tappedLog } from '../../events/tapped-log.ts'
 import { eventClock } from './event-clock.ts'
 
 const userName = (): string => {

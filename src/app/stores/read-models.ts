@@ -1,6 +1,7 @@
 import { eventIndex } from '../../history/event-index/projection.ts'
-import { logMarksAndStates, projections } from '../../projections/all.ts'
-import type { ReadModel } from '../../projections/history/log-projection.ts'
+import { projections } from '../../projections/all.ts'
+import type { ReadModel } from '../../projections/history/log-marks.ts'
+import { logMarksAndStates } from '../../projections/history/stream-states.ts'
 
 /** Read models that requests wait for. They follow the log event by event. */
 export const followedModelsOf = (key: Uint8Array): readonly ReadModel[] => [...projections, ...logMarksAndStates(key)]

@@ -1,4 +1,4 @@
-import type { KeyFile } from '../../adapters/embedded/files/key-file.ts'
+import type { KeyFile } from '../../adapters/embedded/files/secret-file.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 /** The secrets of the service: keys of token digests and of personal data. */

@@ -84,7 +84,7 @@ export const withRecords = async <T>(
   }
   const file = existing(eventsOf(config))
   const { withEmbeddedLog } = await import('../../adapters/embedded/files/check.ts')
-  const { recordsIn } = await import('../../adapters/embedded/ledger/read-checkpoint.ts')
+  const { recordsIn } = await import('../../adapters/embedded/ledger/ledger-file.ts')
   const { recordNextToKey } = await import('../../adapters/embedded/ledger/signing-key-file.ts')
   const seals = async () => {
     const { record, kept } = await recordsIn(join(config.storage.data_dir, 'ledger.sqlite'), COMPARED)

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { UNUSABLE } from '../../adapters/embedded/files/directory.ts'
-import type { Standing } from '../../adapters/embedded/files/standing.ts'
-import type { OnLargeLog } from '../../adapters/embedded/files/taken-away.ts'
+import type { OnLargeLog } from '../../adapters/embedded/files/watched-files.ts'
+import type { Standing } from '../../adapters/embedded/keys.ts'
 import type { Files } from '../../adapters/embedded/read-only.ts'
 import { damagedFile } from '../../adapters/embedded/sqlite.ts'
 import type { Renewal } from '../../adapters/embedded/views/renewable-views.ts'
@@ -11,13 +11,11 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf, Refusal } from '../../base/errors.ts'
 import { fail, isFailure } from '../../base/failure.ts'
 import type { Config } from '../../config/load.ts'
-import type { Binding } from '../../events/binding.ts'
-import type { EventLog } from '../../events/log.ts'
+import type { Binding, EventLog } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import type { LedgerPorts } from '../../ledger/signing-keys.ts'
-import type { Snapshots } from '../../projections/snapshots.ts'
-import type { View, Views } from '../../projections/views.ts'
+import type { Snapshots, View, Views } from '../../projections/views.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { outageLog } from '../telemetry/outage-log.ts'
 import { damagedStart } from './damage.ts'
@@ -131,7 +129,7 @@ const openDirectory: Open = async (config, clock, listeners, initial = {}) => {
   const { secrets, keepsTimes = false, acceptLostKeys, acceptDamagedLog } = initial
   const { onError = () => undefined, logger = silent, ...watching } = listeners
   const { openEmbedded } = await import('../../adapters/embedded/open.ts')
-  const { openKeyFile } = await import('../../adapters/embedded/files/key-file.ts')
+  const { openKeyFile } = await import('../../adapters/embedded/files/secret-file.ts')
   const { data_dir } = config.storage
   let own: Secrets | undefined
   const decide = async (standing: Standing) => {

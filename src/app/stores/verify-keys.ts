@@ -1,9 +1,9 @@
-import type { KeyFile } from '../../adapters/embedded/files/key-file.ts'
+import type { KeyFile } from '../../adapters/embedded/files/secret-file.ts'
 import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
-import { KEYS_ID, keys as keysDecider } from '../../commands/keys.ts'
+import { KEYS_ID, keys as keysDecider } from '../../commands/deployment.ts'
 import { reader, typeName } from '../../events/define.ts'
-import { keysEvents } from '../../events/keys.ts'
+import { keysEvents } from '../../events/deployment.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { type ClockListeners, operatorCommand } from './operator-command.ts'
 

@@ -1,9 +1,14 @@
 import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
-import type { LogIdentity } from '../../events/binding.ts'
-import type { EventLog } from '../../events/log.ts'
-import { type Cause, type Continuity, causes, continuityOf, goneOf } from '../../projections/engine/continuity.ts'
-import { inspectViews } from '../../projections/engine/inspect-views.ts'
+import type { EventLog, LogIdentity } from '../../events/log.ts'
+import {
+  type Cause,
+  type Continuity,
+  causes,
+  continuityOf,
+  goneOf,
+  inspectViews,
+} from '../../projections/engine/continuity.ts'
 import { type Progress, rebuild } from '../../projections/engine/rebuild.ts'
 import type { View } from '../../projections/views.ts'
 import { readModelsOf } from './read-models.ts'

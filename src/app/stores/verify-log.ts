@@ -1,9 +1,9 @@
 import type { Look } from '../../adapters/embedded/files/look.ts'
 import type { Clock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
-import { HISTORY_ID, history } from '../../commands/history.ts'
+import { HISTORY_ID, history } from '../../commands/deployment.ts'
 import { reader } from '../../events/define.ts'
-import { historyEvents } from '../../events/history.ts'
+import { historyEvents } from '../../events/deployment.ts'
 import type { EventLog } from '../../events/log.ts'
 import { type ClockListeners, operatorCommand } from './operator-command.ts'
 

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { type DestinationStream, destination, pino } from 'pino'
-import { privateFile } from '../../adapters/embedded/files/private-file.ts'
+import { privateFile } from '../../adapters/embedded/files/secret-file.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Config } from '../../config/load.ts'

@@ -1,4 +1,4 @@
-import { listsName, teamNames } from '../../access/folded.ts'
+import { listsName, teamNames } from '../../access/rules.ts'
 import type { LoginCause } from '../../base/login-causes.ts'
 
 /** Memberships of a person at a code host: organizations by login, teams as organization → slugs. */

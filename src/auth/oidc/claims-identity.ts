@@ -1,5 +1,5 @@
+import type { ClaimUse } from '../../access/claims.ts'
 import { type Claims, isVerified } from '../../access/claims.ts'
-import type { ClaimUse } from '../../access/claims-kept.ts'
 import { type Identity, texts } from '../identity.ts'
 import { formsOf, keptOf } from '../kept.ts'
 import { refuseCallback } from './callback.ts'

@@ -11,7 +11,7 @@ import {
   type ServerMetadata,
   setJwksCache,
 } from 'openid-client'
-import type { ClaimUse } from '../../access/claims-kept.ts'
+import type { ClaimUse } from '../../access/claims.ts'
 import { algorithmsOf, type Discovery, type KeySet } from './discovery.ts'
 
 /** openid-client reads keys again only if the given ones are at least this old. */

@@ -11,8 +11,7 @@ import {
   type SubjectOf,
 } from '../../access/rules.ts'
 import { EXIT, fail } from '../../base/failure.ts'
-import { accessPolicy } from '../../config/checks/access-rules.ts'
-import { refusedBefore } from '../../config/checks/admission.ts'
+import { accessPolicy, refusedBefore } from '../../config/checks/access-rules.ts'
 import { empty, list, map, record, variants } from '../../config/collections.ts'
 import type { Config } from '../../config/load.ts'
 import type { SettingKind } from '../../config/setting.ts'

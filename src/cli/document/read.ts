@@ -1,4 +1,4 @@
-import { didYouMean } from '../../config/did-you-mean.ts'
+import { didYouMean } from '../../config/problem.ts'
 import type { rolloutParts } from '../../contract/flags/rollout.ts'
 import {
   amount,

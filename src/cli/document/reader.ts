@@ -1,8 +1,8 @@
 import { isAlias, isCollection, isMap, isScalar, isSeq, Scalar } from 'yaml'
 import { parseExactly } from '../../base/exact-json.ts'
 import { isFailure } from '../../base/failure.ts'
-import { didYouMean } from '../../config/did-you-mean.ts'
-import { isJson } from '../../contract/readers/attachment.ts'
+import { didYouMean } from '../../config/problem.ts'
+import { isJson } from '../../contract/flags/variant.ts'
 import { lineOf, MAX_DEPTH, type Problems, placeOf, type Source, wrong } from './source.ts'
 
 type Possible = Source | undefined

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Composer, CST, isAlias, isNode, isScalar, isSeq, Lexer, LineCounter, Parser, visit } from 'yaml'
 import { fail } from '../../base/failure.ts'
-import { isJson } from '../../contract/readers/attachment.ts'
+import { isJson } from '../../contract/flags/variant.ts'
 
 /** Maximum depth of nesting. */
 export const MAX_DEPTH = 100

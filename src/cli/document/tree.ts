@@ -1,7 +1,7 @@
 import type { Flag } from '../../contract/flags/flag.ts'
 import type { Rule } from '../../contract/flags/rule.ts'
 import type { Segment } from '../../contract/flags/segment.ts'
-import type { Namespace } from '../../contract/namespace.ts'
+import type { Namespace } from '../../contract/resource.ts'
 import type { WholeFlag } from '../client/contents.ts'
 import type { MemberOf, memberNames } from './read.ts'
 import type { Tree } from './text.ts'

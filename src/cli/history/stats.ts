@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type EventStatistics, FIGURES, type StatisticsRow } from '../../contract/history/counts.ts'
+import { type EventStatistics, FIGURES, type StatisticsRow } from '../../contract/history/events.ts'
 import { type CommandServices, clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
 import { withPeriod } from './filters.ts'

@@ -1,7 +1,7 @@
 import { EXIT, isFailure } from '../../base/failure.ts'
 import type { Flag } from '../../contract/flags/flag.ts'
 import type { Segment } from '../../contract/flags/segment.ts'
-import type { Namespace } from '../../contract/namespace.ts'
+import type { Namespace } from '../../contract/resource.ts'
 import { type Client, segment } from '../client/client.ts'
 import { each, type WholeFlag, wholeFlag } from '../client/contents.ts'
 import { all } from '../client/lists.ts'

@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { type Read, readGrant, readRights } from '../../access/grant-text.ts'
-import { EVERYWHERE, grantText } from '../../access/grants.ts'
+import { EVERYWHERE, grantText, type Read, readGrant, readRights } from '../../access/grants.ts'
 import { isRight } from '../../access/rights.ts'
 import type { TokenRequest } from '../../app/offline/offline.ts'
 import type { GrantAsked } from '../../contract/grants.ts'

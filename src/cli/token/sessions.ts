@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { fail } from '../../base/failure.ts'
 import type { Shown } from '../../contract/answer.ts'
-import type { SessionsFound } from '../../contract/login/person-search.ts'
+import type { SessionsFound } from '../../contract/history/searches.ts'
 import type { Authentication } from '../../contract/token.ts'
 import { type CommandServices, clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
 import { type OutputOptions, printMany } from '../terminal/output.ts'

@@ -1,9 +1,8 @@
 import { refuse } from '../../base/errors.ts'
 import { changed, changes, moved, replaced, without } from '../../events/change.ts'
 import type { Rollout, SegmentOperator, Use } from '../../events/flag.ts'
-import { shortFloat32 } from '../../events/json/float32.ts'
-import { freeRank, numbered, ordered } from './ranks.ts'
-import { operatorOf } from './rules.ts'
+import { shortFloat32 } from '../../events/float32.ts'
+import { freeRank, numbered, operatorOf, ordered } from './rules.ts'
 import { type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, used } from './state.ts'
 
 /**

@@ -1,6 +1,5 @@
 import { isClaim } from '../../access/claims.ts'
-import { readGrant } from '../../access/grant-text.ts'
-import { EVERYWHERE, isKey } from '../../access/grants.ts'
+import { EVERYWHERE, isKey, readGrant } from '../../access/grants.ts'
 import { isRight, RIGHTS } from '../../access/rights.ts'
 import { NAME } from '../../access/roles.ts'
 import { ITS_NAMESPACE, type RuledMethod } from '../../access/rules.ts'

@@ -3,9 +3,8 @@ import { isSameHash } from '../../verifier/hashes.ts'
 import { parseVkey } from '../../verifier/note/vkey.ts'
 import { url } from '../addresses.ts'
 import { counted, list, record } from '../collections.ts'
-import { printDuration } from '../duration.ts'
 import { type SettingKind, setting } from '../setting.ts'
-import { duration, integer, matching, path, textual } from '../types.ts'
+import { duration, integer, matching, path, printDuration, textual } from '../types.ts'
 
 const none = undefined
 

@@ -1,11 +1,10 @@
 import { Type } from 'typebox'
 import { invalid } from '../../base/errors.ts'
 import { Float32, Int32, named, pageFields, type Shown, Text, times } from '../answer.ts'
-import { rolloutTypes } from '../enums.ts'
-import { float, object, optional, flag as truth } from '../readers/fields.ts'
+import { float, object, optional, rolloutTypes, flag as truth } from '../readers/fields.ts'
 import { input, type ReadBy } from '../readers/input.ts'
 import { description } from '../resource.ts'
-import { bySegments, ids, rank, segmentFields, segmentsGiven } from './rule-fields.ts'
+import { bySegments, ids, rank, segmentFields, segmentsGiven } from './rule.ts'
 
 /**
  * A rollout of a boolean flag: `threshold` for a percentage of the entities, `segment` for the entities in segments.

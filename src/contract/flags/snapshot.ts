@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Float32, Int32, named, type Shown, Text, times } from '../answer.ts'
-import { flagTypes, rolloutTypes, segmentOperators } from '../enums.ts'
+import { flagTypes, rolloutTypes, segmentOperators } from '../readers/fields.ts'
 
 const operator = { segmentOperator: Type.Enum(segmentOperators.names) }
 

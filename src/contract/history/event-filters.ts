@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { invalid } from '../../base/errors.ts'
 import { type FilterValues, filterValuesIn } from '../../verifier/export/filter.ts'
-import type { Field } from '../readers/field.ts'
 import { absent, text } from '../readers/fields.ts'
 import { positionOf } from '../readers/moment.ts'
+import type { Field } from '../readers/value.ts'
 import { fits, lengthOf } from '../readers/value.ts'
 
 const VALUES_MAX = 20

@@ -1,6 +1,6 @@
 import { type TObject, type TSchema, Type } from 'typebox'
 import { invalid, refuse } from '../../base/errors.ts'
-import type { Field, Input } from './field.ts'
+import type { Field, Input } from './value.ts'
 import { type Raw, settle } from './value.ts'
 
 export type Fields = Readonly<Record<string, Field<unknown>>>

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { invalid, refuse } from '../../base/errors.ts'
-import type { Field } from './field.ts'
 import { text } from './fields.ts'
+import type { Field } from './value.ts'
 import { instantOf } from './value.ts'
 
 const UINT64 = 2n ** 64n

@@ -1,8 +1,140 @@
 import { version } from '../../base/version.ts'
 import { catalog, streams } from '../catalog.ts'
-import type { Shapes } from '../define.ts'
+import { type Shape, type Shapes, wireNames } from '../define.ts'
+import type { About } from '../fields.ts'
 import { metaSchema } from '../meta.ts'
-import { eventSchemas, plainSchema } from './json-schema.ts'
+
+/** A schema of the catalog as data. */
+type SchemaNode = Partial<About> & {
+  readonly type?: string
+  readonly change?: true
+  readonly enum?: readonly string[]
+  readonly minimum?: number
+  readonly anyOf?: readonly SchemaNode[]
+  readonly items?: SchemaNode
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly patternProperties?: Readonly<Record<string, SchemaNode>>
+}
+
+const [HEX, DIGEST] = ['0123456789abcdef'.repeat(4), 'xxVzneCrnQuNF_JLqYstCkKAyG8HV9HjAj-4IZmZZrs']
+const SEALED = 'sealed.1.cGVyc29uLTEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
+
+/** Texts by the beginning of their unit. */
+const BY_UNIT: readonly (readonly [unit: string, text: string])[] = [
+  ['UUID', '5d1c3a70-8f2e-4b6d-9a10-000000000001'],
+  ['RFC 3339', '2026-01-02T03:04:05.678Z'],
+  ['`<id of the pepper>.2.', `ab12cd34.2.${DIGEST}`],
+  ['`<id of the pepper>.', `ab12cd34.${DIGEST}`],
+  ['SHA-256', HEX],
+  ['8 hexadecimal digits', 'ab12cd34'],
+  ['`person-`', 'person-1234567890123456789012'],
+  ['`sub-`', 'sub-1234567890123456789012'],
+  ['`network-', 'network-2026-01-02'],
+  ['`<namespace>/<name>`', 'shop/cart'],
+  ['`<organization>/<team>`', 'acme/tools'],
+  ['organization', 'acme'],
+  ['`token-<id>`', 'token-5d1c3a70-8f2e-4b6d-9a10-000000000001'],
+  ['name of a provider', 'acme'],
+  ['name of a role', 'editor'],
+  ['name of a right', 'flag.read'],
+  ['name of a rule', 'developers'],
+  ['name of a claim', 'groups'],
+  ['value of a claim', 'developers'],
+  ['name of a command', 'IssueToken'],
+  ['name of a user', 'root'],
+  ['name of a host', 'rollcall-0'],
+  ['name of an instance', 'rollcall-0-1f2e3d4c'],
+  ['`<host>-', 'rollcall-0-1f2e3d4c'],
+  ['name of a read model', 'tokens'],
+  ['namespace, or', 'shop'],
+  ['name, or', 'cart'],
+  ['reason of', 'credential_invalid'],
+  ['code of OAuth', 'access_denied'],
+  ['path with parameters', '/api/v1/namespaces/:namespaceKey/flags/:key'],
+  ['text of the caller', '5d1c3a70-8f2e-4b6d-9a10-000000000002'],
+  ['`login` of the login', '5d1c3a70-8f2e-4b6d-9a10-000000000002'],
+  ['operator, such as', 'eq'],
+  ['JSON text', '{"colour":"blue"}'],
+  ['value of the query', 'ndjson'],
+  ['value of `storage', 'embedded'],
+  ['Semantic Versioning', '0.1.0'],
+  ['`v` and', 'v24.0.0'],
+]
+
+/** Keys by the name of their field. */
+const KEYS: Readonly<Record<string, string>> = { namespace: 'default', place: 'default', segment: 'beta' }
+
+const textFor = (name: string, { unit = '', personal }: SchemaNode): string => {
+  if (typeof personal === 'object') return SEALED
+  if (unit.startsWith('key')) return KEYS[name] ?? 'checkout'
+  return BY_UNIT.find(([beginning]) => unit.startsWith(beginning))?.[1] ?? 'text'
+}
+
+const exampleFor = (name: string, node: SchemaNode): unknown => {
+  if (node.enum) return node.enum[0]
+  if (node.anyOf) return exampleFor(name, node.anyOf[0]!)
+  if (node.items) return [exampleFor(name, node.items)]
+  if (node.properties)
+    return Object.fromEntries(Object.entries(node.properties).map(([key, field]) => [key, exampleFor(key, field)]))
+  if (node.patternProperties) return { example: exampleFor(name, Object.values(node.patternProperties)[0]!) }
+  const scalars: Readonly<Record<string, unknown>> = {
+    string: textFor(name, node),
+    boolean: true,
+    number: 50,
+    integer: 1,
+  }
+  return scalars[node.type ?? 'string'] ?? 'text'
+}
+
+/** A value with every field of a schema. */
+const exampleOf = (node: SchemaNode): unknown => exampleFor('', node)
+
+/** Formats of texts by unit. */
+const FORMATS: Readonly<Record<string, string>> = {
+  UUID: 'uuid',
+  'RFC 3339 UTC with milliseconds': 'date-time',
+}
+
+const mapped = (nodes: Readonly<Record<string, SchemaNode>>): Readonly<Record<string, object>> =>
+  Object.fromEntries(Object.entries(nodes).map(([name, node]) => [name, plainSchema(node)]))
+
+/** A schema with standard keywords. Unit and class of personal data become `x-unit` and `x-personal`. */
+const plainSchema = ({ unit, personal, change, ...node }: SchemaNode): object => ({
+  ...node,
+  ...(unit !== undefined && FORMATS[unit] !== undefined && { format: FORMATS[unit] }),
+  ...(node.properties && { properties: mapped(node.properties) }),
+  ...(node.patternProperties && { patternProperties: mapped(node.patternProperties) }),
+  ...(node.items && { items: plainSchema(node.items) }),
+  ...(node.anyOf && { anyOf: node.anyOf.map(plainSchema) }),
+  ...(unit !== undefined && { 'x-unit': unit }),
+  ...(personal !== undefined && { 'x-personal': personal }),
+  ...(change && { 'x-change': true }),
+})
+
+/** An event under one of its wire names: type without version, version, and its data with an example. */
+export type EventSchema = {
+  readonly wire: string
+  readonly type: string
+  readonly version: number
+  readonly description: string
+  readonly schema: object
+  readonly example: unknown
+}
+
+/** Events of a category under all names under which they were ever written, newest shape first. */
+export const eventSchemas = (shapes: Shapes): readonly EventSchema[] =>
+  Object.entries(shapes).flatMap(([type, newest]) => {
+    const all: EventSchema[] = []
+    for (let shape: Shape | undefined = newest; shape; shape = shape.from) {
+      const node: SchemaNode = shape.schema
+      const { version } = shape
+      for (const wire of wireNames(type, shape)) {
+        const about = { description: node.description ?? '', schema: plainSchema(node), example: exampleOf(node) }
+        all.push({ wire, type: wire.replace(/\.v\d+$/, ''), version, ...about })
+      }
+    }
+    return all
+  })
 
 type Category = keyof typeof streams
 const categories = Object.entries<Shapes>(catalog) as readonly (readonly [Category, Shapes])[]

@@ -1,11 +1,13 @@
 import type { accessEvents } from '../access.ts'
-import type { erasureEvents } from '../erasure.ts'
-import type { historyEvents } from '../history.ts'
-import type { historyReadEvents } from '../history-reads.ts'
-import type { instanceEvents } from '../instance.ts'
-import type { keysEvents } from '../keys.ts'
-import type { ledgerEvents } from '../ledger.ts'
-import type { membershipEvents } from '../membership.ts'
+import type {
+  erasureEvents,
+  historyEvents,
+  historyReadEvents,
+  instanceEvents,
+  keysEvents,
+  ledgerEvents,
+  membershipEvents,
+} from '../deployment.ts'
 import { counted, joined, plain, type Summaries } from './sentence.ts'
 
 const instanceOf = ({ instance }: { readonly instance: string }) => `instance ${plain(instance)}`

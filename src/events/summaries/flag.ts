@@ -1,7 +1,7 @@
 import { changeFields } from '../change.ts'
 import type { DataOf } from '../define.ts'
 import { type FlagEvent, flagEvents, type Rule } from '../flag.ts'
-import { shortFloat32 } from '../json/float32.ts'
+import { shortFloat32 } from '../float32.ts'
 import { changedFields, counted, joined, plain, quoted, type Summaries } from './sentence.ts'
 
 const flagOf = ({ namespace, key }: FlagEvent['data']) => `flag ${plain(namespace)}/${plain(key)}`

@@ -1,6 +1,6 @@
 import { backgroundSlicer, sliced } from '../../base/event-loop.ts'
 import type { Stored } from '../../events/log.ts'
-import type { LogProjection, Sources } from '../../projections/history/log-projection.ts'
+import type { LogProjection, Sources } from '../../projections/history/log-marks.ts'
 import type { Checkpoint, Row } from '../../projections/views.ts'
 import { eachValue, LISTED, type Listed } from '../../verifier/export/filter.ts'
 import { SEGMENT, type StoredSet, storedSet } from './bitmap.ts'

@@ -1,5 +1,5 @@
 import { createHmac, hash } from 'node:crypto'
-import { type Sealed, seals } from '../../projections/history/log-projection.ts'
+import { type Sealed, seals } from '../../projections/history/log-marks.ts'
 import type { Row, View } from '../../projections/views.ts'
 import type { Listed } from '../../verifier/export/filter.ts'
 import { distancesOf, numbersOf, type StoredSet } from './bitmap.ts'

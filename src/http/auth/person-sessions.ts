@@ -1,8 +1,7 @@
 import { timeSlicer } from '../../base/event-loop.ts'
 import { isLogin } from '../../events/login.ts'
 import { METHODS, type Method } from '../../events/token.ts'
-import { placeOf, type TokenPlace, tokensInOrder } from '../../projections/token-order.ts'
-import { ofStatus } from '../../projections/token-status.ts'
+import { ofStatus, placeOf, type TokenPlace, tokensInOrder } from '../../projections/token-status.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 import type { CommandServices } from '../services/commands.ts'
 

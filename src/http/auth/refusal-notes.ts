@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import { type Refusal, whyOf } from '../../base/errors.ts'
-import type { Refused } from '../../jobs/refusal-sampling.ts'
+import type { Refused } from '../../jobs/refusals.ts'
 import type { AuthServices } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { LoginServices } from '../services/logins.ts'

@@ -1,5 +1,4 @@
-import { EVERYWHERE } from '../../access/grants.ts'
-import { meaningsIn } from '../../access/meanings.ts'
+import { EVERYWHERE, meaningsIn } from '../../access/grants.ts'
 import type { Reach } from '../../access/reach.ts'
 import { isRight } from '../../access/rights.ts'
 import type { Meanings } from '../../access/roles.ts'

@@ -1,5 +1,5 @@
 import { invalid, refuse } from '../../base/errors.ts'
-import type { constraintBody } from '../../contract/flags/constraint.ts'
+import type { constraintBody } from '../../contract/flags/segment.ts'
 import type { ReadBy } from '../../contract/readers/input.ts'
 import { checkConstraint } from '../../evaluation/operators.ts'
 

@@ -1,7 +1,6 @@
 import { isRefusal, refuse } from '../../base/errors.ts'
-import { flagTypes } from '../../contract/enums.ts'
+import { flagTypes } from '../../contract/readers/fields.ts'
 import type { BooleanFlag, Compiled, VariantFlag } from '../../evaluation/compile.ts'
-import type { Context } from '../../evaluation/context.ts'
 import {
   type BooleanAnswer,
   evaluateBoolean,
@@ -9,6 +8,7 @@ import {
   type Failure,
   type VariantAnswer,
 } from '../../evaluation/evaluate.ts'
+import type { Context } from '../../evaluation/flag.ts'
 import type { Work } from '../../evaluation/segment.ts'
 import type { Trace } from '../../evaluation/trace.ts'
 import type { Metrics } from '../metrics/metrics.ts'

@@ -1,9 +1,9 @@
 import { isRefusal } from '../../base/errors.ts'
 import { forEachSliced } from '../../base/event-loop.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
-import type { Live } from '../../projections/flag-memory/flag-store.ts'
+import type { Live } from '../../projections/flag-memory/namespace-state.ts'
 import type { FlagDoc } from '../../projections/flags.ts'
-import { type NamespaceDoc, namespaces } from '../../projections/namespaces.ts'
+import { type NamespaceDoc, namespaces } from '../../projections/resource-model.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { FlagServices } from '../services/flags.ts'
 

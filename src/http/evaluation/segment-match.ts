@@ -1,6 +1,6 @@
 import { refuse } from '../../base/errors.ts'
 import { forEachSliced } from '../../base/event-loop.ts'
-import type { SegmentMatch } from '../../contract/flags/segment-match.ts'
+import type { SegmentMatch } from '../../contract/flags/segment.ts'
 import { compileConstraint, isNever } from '../../evaluation/constraint.ts'
 import type { ConstraintInput, SegmentInput } from '../../evaluation/flag.ts'
 import { holds, subjectOf } from '../../evaluation/segment.ts'

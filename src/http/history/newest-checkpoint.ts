@@ -1,4 +1,4 @@
-import { viewBehind } from '../../as-of/view-behind.ts'
+import { viewBehind } from '../../as-of/reads.ts'
 import { Refusal, refuse } from '../../base/errors.ts'
 import type { KeptCheckpoint } from '../../ledger/ledger-store.ts'
 import type { HistoryService } from '../services/history.ts'

@@ -2,7 +2,7 @@ import { EVERYWHERE } from '../../access/grants.ts'
 import type { Right } from '../../access/rights.ts'
 import type { AsOf } from '../../as-of/as-of.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
-import { comparePlaces, placeOf, type TokenPlace } from '../../projections/token-order.ts'
+import { comparePlaces, placeOf, type TokenPlace } from '../../projections/token-status.ts'
 import type { Access, TokenDoc } from '../../projections/tokens.ts'
 import { type AccessDecision, accessDecisionOf } from '../auth/access-decision.ts'
 

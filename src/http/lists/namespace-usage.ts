@@ -1,5 +1,5 @@
-import type { ListedNamespace } from '../../contract/namespace.ts'
-import type { NamespaceDoc } from '../../projections/namespaces.ts'
+import type { ListedNamespace } from '../../contract/resource.ts'
+import type { NamespaceDoc } from '../../projections/resource-model.ts'
 import { lastChanges } from '../present/last-change.ts'
 import { namespaceJson } from '../present/namespace.ts'
 import type { FlagService } from '../services/flags.ts'

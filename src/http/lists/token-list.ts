@@ -1,7 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import type { Moment } from '../../as-of/as-of.ts'
 import { METHODS, type Method } from '../../events/token.ts'
-import { comparePlaces, placeOf, type TokenPage, type TokenSort, tokensInOrder } from '../../projections/token-order.ts'
+import {
+  comparePlaces,
+  placeOf,
+  type TokenPage,
+  type TokenSort,
+  tokensInOrder,
+} from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import { snapshotAt } from '../as-of-readings.ts'
 import { searchedBy, type TokenFilter, wantedOf, whereOf } from '../auth/token-filter.ts'

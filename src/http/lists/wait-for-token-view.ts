@@ -1,4 +1,4 @@
-import { viewBehind, WAIT_MS } from '../../as-of/view-behind.ts'
+import { viewBehind, WAIT_MS } from '../../as-of/reads.ts'
 import { tokens } from '../../projections/tokens.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { TokenServices } from '../services/tokens.ts'

@@ -1,10 +1,10 @@
-import { missedClaims } from '../../access/missed.ts'
 import {
   type AccessPolicy,
   grantsFor,
   isGoverned,
   MAX_GRANTS,
   matchingRules,
+  missedClaims,
   type Rule,
   type RuledMethod,
   referencedClaims,

@@ -1,5 +1,5 @@
-import { type Narrowed, narrowed } from '../../access/narrowed.ts'
 import { type AccessPolicy, grantsFor, type RuledMethod } from '../../access/rules.ts'
+import { type Narrowed, narrowed } from '../../access/within.ts'
 import { rowNow } from '../../as-of/as-of.ts'
 import { isRefusal } from '../../base/errors.ts'
 import type { Execute } from '../../commands/execute.ts'

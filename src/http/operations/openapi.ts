@@ -1,9 +1,8 @@
 import { type Reason, refusals } from '../../base/errors.ts'
-import { Text } from '../../contract/answer.ts'
-import { ErrorAnswer } from '../../contract/error.ts'
+import { ErrorAnswer, Text } from '../../contract/answer.ts'
 import type { Names } from '../../contract/identifiers.ts'
-import type { Input } from '../../contract/readers/field.ts'
 import type { Query } from '../../contract/readers/input.ts'
+import type { Input } from '../../contract/readers/value.ts'
 import type { Spec } from '../route/route.ts'
 import type { RouteAccess } from '../route/statements.ts'
 

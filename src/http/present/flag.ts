@@ -1,12 +1,11 @@
 import { givenBy, reachOf } from '../../contract/answers.ts'
-import { flagTypes, rolloutTypes, segmentOperators } from '../../contract/enums.ts'
-import type { Distribution } from '../../contract/flags/distribution.ts'
 import type { Flag } from '../../contract/flags/flag.ts'
 import type { Rollout } from '../../contract/flags/rollout.ts'
-import type { Rule } from '../../contract/flags/rule.ts'
+import type { Distribution, Rule } from '../../contract/flags/rule.ts'
 import type { Variant } from '../../contract/flags/variant.ts'
+import { flagTypes, rolloutTypes, segmentOperators } from '../../contract/readers/fields.ts'
 import type { SegmentOperator } from '../../events/flag.ts'
-import { shortFloat32 } from '../../events/json/float32.ts'
+import { shortFloat32 } from '../../events/float32.ts'
 import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'
 
 type OfFlag = Pick<FlagDoc, 'namespace' | 'key'>

@@ -1,5 +1,5 @@
-import type { Namespace } from '../../contract/namespace.ts'
-import type { NamespaceDoc } from '../../projections/namespaces.ts'
+import type { Namespace } from '../../contract/resource.ts'
+import type { NamespaceDoc } from '../../projections/resource-model.ts'
 
 export const namespaceJson = (doc: NamespaceDoc): Namespace => {
   const { key, name, description, createdAt, updatedAt } = doc

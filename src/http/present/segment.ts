@@ -1,7 +1,6 @@
-import { comparisonTypes, matchTypes } from '../../contract/enums.ts'
-import type { Constraint } from '../../contract/flags/constraint.ts'
-import type { Segment } from '../../contract/flags/segment.ts'
-import type { ConstraintDoc, SegmentDoc } from '../../projections/segments.ts'
+import type { Constraint, Segment } from '../../contract/flags/segment.ts'
+import { comparisonTypes, matchTypes } from '../../contract/readers/fields.ts'
+import type { ConstraintDoc, SegmentDoc } from '../../projections/resource-model.ts'
 
 type OfSegment = Pick<SegmentDoc, 'namespace' | 'key'>
 

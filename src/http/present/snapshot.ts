@@ -1,4 +1,3 @@
-import { flagTypes, rolloutTypes, segmentOperators } from '../../contract/enums.ts'
 import {
   type Snapshot,
   type SnapshotDistribution,
@@ -9,10 +8,11 @@ import {
   snapshotConstraintTypes,
   snapshotMatchTypes,
 } from '../../contract/flags/snapshot.ts'
-import { shortFloat32 } from '../../events/json/float32.ts'
+import { flagTypes, rolloutTypes, segmentOperators } from '../../contract/readers/fields.ts'
+import { shortFloat32 } from '../../events/float32.ts'
 import type { FlagStore } from '../../projections/flag-memory/flag-store.ts'
 import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'
-import type { SegmentDoc } from '../../projections/segments.ts'
+import type { SegmentDoc } from '../../projections/resource-model.ts'
 import { joined } from '../wire/pieces.ts'
 
 /**

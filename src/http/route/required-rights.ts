@@ -1,9 +1,8 @@
 import { EVERYWHERE } from '../../access/grants.ts'
 import { bitOf, type Right, type RightSet } from '../../access/rights.ts'
-import type { Input } from '../../contract/readers/field.ts'
 import { flag, text } from '../../contract/readers/fields.ts'
 import { type Fields, member, type Query, query, type ReadOf } from '../../contract/readers/input.ts'
-import type { Raw } from '../../contract/readers/value.ts'
+import type { Input, Raw } from '../../contract/readers/value.ts'
 import type { OtherRecord, RightInOne, RightPlace, RouteAccess } from './statements.ts'
 
 /** A right and its bit. */

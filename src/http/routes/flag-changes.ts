@@ -1,6 +1,6 @@
-import type { FlagChange } from '../../commands/flag/changes.ts'
+import type { FlagChange } from '../../commands/flag/flag.ts'
 import { partialRules, partialRulesInWords } from '../../contract/answers.ts'
-import { ChangedFlag, type FlagChangeAsked, flagChanges } from '../../contract/flags/flag-changes.ts'
+import { ChangedFlag, type FlagChangeAsked, flagChanges } from '../../contract/flags/flag.ts'
 import { explainedDryRunQuery } from '../../contract/readers/changes.ts'
 import type { FlagDoc } from '../../projections/flags.ts'
 import { insistOnDryRun } from '../commands/dry-run.ts'

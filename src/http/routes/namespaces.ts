@@ -4,6 +4,8 @@ import { bitOf } from '../../access/rights.ts'
 import { refuse } from '../../base/errors.ts'
 import { namespace } from '../../commands/namespace.ts'
 import { Nothing } from '../../contract/answer.ts'
+import { member } from '../../contract/readers/input.ts'
+import type { Raw } from '../../contract/readers/value.ts'
 import {
   ListedNamespace,
   Namespace,
@@ -12,11 +14,9 @@ import {
   namespaceQuery,
   namespaceUpdate,
   newNamespace,
-} from '../../contract/namespace.ts'
-import { member } from '../../contract/readers/input.ts'
-import type { Raw } from '../../contract/readers/value.ts'
-import { singleWithUsage } from '../../contract/resource.ts'
-import type { NamespaceDoc } from '../../projections/namespaces.ts'
+  singleWithUsage,
+} from '../../contract/resource.ts'
+import type { NamespaceDoc } from '../../projections/resource-model.ts'
 import { createsOnly } from '../commands/command-context.ts'
 import { inPath, NAMESPACE, namespaceOf, namespaceWriter, newId, viewOf } from '../commands/resource-routes.ts'
 import { listPage } from '../lists/list-page.ts'

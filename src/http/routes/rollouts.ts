@@ -9,7 +9,7 @@ import {
   rolloutPart,
   rolloutUpdate,
 } from '../../contract/flags/rollout.ts'
-import { eachOnce, partOf } from '../../contract/flags/rule-fields.ts'
+import { eachOnce, partOf } from '../../contract/flags/rule.ts'
 import { momentText } from '../../contract/readers/moment.ts'
 import { paged, single } from '../../contract/resource.ts'
 import type { FlagDoc, RolloutDoc } from '../../projections/flags.ts'

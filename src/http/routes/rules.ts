@@ -1,8 +1,16 @@
 import { refuse } from '../../base/errors.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { Nothing } from '../../contract/answer.ts'
-import { newRule, Rule, RuleList, ruleOrder, ruleUpdate } from '../../contract/flags/rule.ts'
-import { eachOnce, partOf, segmentsGiven } from '../../contract/flags/rule-fields.ts'
+import {
+  eachOnce,
+  newRule,
+  partOf,
+  Rule,
+  RuleList,
+  ruleOrder,
+  ruleUpdate,
+  segmentsGiven,
+} from '../../contract/flags/rule.ts'
 import { momentText } from '../../contract/readers/moment.ts'
 import { paged, single } from '../../contract/resource.ts'
 import type { FlagDoc, RuleDoc } from '../../projections/flags.ts'

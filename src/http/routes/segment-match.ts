@@ -1,5 +1,5 @@
 import { inPlace, refuse } from '../../base/errors.ts'
-import { SegmentMatch, segmentMatchBody } from '../../contract/flags/segment-match.ts'
+import { SegmentMatch, segmentMatchBody } from '../../contract/flags/segment.ts'
 import type { ReadBy } from '../../contract/readers/input.ts'
 import type { ConstraintInput } from '../../evaluation/flag.ts'
 import { checkedConstraint } from '../commands/constraint-check.ts'

@@ -1,4 +1,4 @@
-import { viewBehind } from '../../as-of/view-behind.ts'
+import { viewBehind } from '../../as-of/reads.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { EvaluationServices } from '../services/flags.ts'
 

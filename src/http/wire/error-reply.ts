@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Reason, Refusal } from '../../base/errors.ts'
-import type { ErrorAnswer } from '../../contract/error.ts'
+import type { ErrorAnswer } from '../../contract/answer.ts'
 import type { Answered } from './reply.ts'
 import { asIs, everyAnswer, jsonText } from './send.ts'
 

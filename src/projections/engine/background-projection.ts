@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import type { LogProjection } from '../history/log-projection.ts'
+import type { LogProjection } from '../history/log-marks.ts'
 import type { Checkpoint, Views } from '../views.ts'
 import { advanced, START } from './checkpoints.ts'
 

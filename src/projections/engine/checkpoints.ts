@@ -1,6 +1,6 @@
 import { eachTogether } from '../../base/concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { isLogProjection, type ReadModel } from '../history/log-projection.ts'
+import { isLogProjection, type ReadModel } from '../history/log-marks.ts'
 import { areQuiet } from '../projection.ts'
 import { type Checkpoint, fallShort, type Views } from '../views.ts'
 import type { Anchor } from './log-guard.ts'

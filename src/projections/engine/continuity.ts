@@ -1,5 +1,6 @@
-import type { LogIdentity } from '../../events/binding.ts'
-import { type Checkpoint, fallShort, type Totals } from '../views.ts'
+import { eachTogether } from '../../base/concurrency.ts'
+import type { Binding, EventLog, LogIdentity } from '../../events/log.ts'
+import { type Checkpoint, fallShort, type Totals, type View, type Views } from '../views.ts'
 
 /** State of a view, compared with the log. */
 export type ViewFound = {
@@ -68,4 +69,42 @@ export const goneOf = ({ view, cause }: Unfit, events: number, head: bigint): nu
   // If positions are numbered without gaps, the position of the newest row is the exact number.
   const rows = BigInt(events) === head ? Number(view.newest - head) : 0
   return Math.max(1, counted, rows)
+}
+
+type Log = Pick<EventLog, 'first' | 'at' | 'head'>
+
+/** Inspects one view. Reads the checkpoint first, because rows only increase. */
+const inspectView = async (
+  log: Log,
+  views: Pick<Views, 'checkpoint' | 'totals' | 'newest'>,
+  view: View,
+): Promise<ViewFound> => {
+  const checkpoint = await views.checkpoint(view)
+  const none = {
+    name: view.name,
+    checkpoint,
+    event: undefined,
+    totals: { rows: 0, changes: 0 },
+    newest: 0n,
+    newestThere: false,
+  }
+  if (!checkpoint) return none
+  const { position } = checkpoint
+  const event = position > 0n ? (await log.at(position))?.id : undefined
+  const newest = await views.newest(view)
+  const newestThere = newest > position && (await log.at(newest)) !== undefined
+  return { ...none, event, totals: await views.totals(view), newest, newestThere }
+}
+
+/** Inspects the log, its recorded identity, and the views. Writes nothing. */
+export const inspectViews = async (
+  log: Log,
+  views: Pick<Views, 'checkpoint' | 'totals' | 'newest'>,
+  binding: Pick<Binding, 'read'>,
+  all: readonly View[],
+): Promise<Found> => {
+  const bound = await binding.read()
+  const found = await eachTogether(all, (view) => inspectView(log, views, view))
+  const first = await log.first()
+  return { bound, views: found, first: first && { event: first.id, position: first.position }, head: await log.head() }
 }

@@ -1,8 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { sharedCalls } from '../../base/concurrency.ts'
 import { refuse } from '../../base/errors.ts'
-import type { Appended, EventLog } from '../../events/log.ts'
-import type { LogTap } from '../../events/tapped-log.ts'
+import type { Appended, EventLog, LogTap } from '../../events/log.ts'
 
 /** A position in the log, and the id of the event at it. */
 export type Anchor = { readonly position: bigint; readonly event: string }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../base/clock.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { isLogProjection, type LogProjection, type ReadModel } from '../history/log-projection.ts'
+import { isLogProjection, type LogProjection, type ReadModel } from '../history/log-marks.ts'
 import type { AnyProjection } from '../projection.ts'
 import type { Building, Checkpoint, Row, Views } from '../views.ts'
 import { advanced, START } from './checkpoints.ts'

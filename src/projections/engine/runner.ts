@@ -1,20 +1,67 @@
 import type { Clock } from '../../base/clock.ts'
 import { eachTogether } from '../../base/concurrency.ts'
-import type { Stored } from '../../events/log.ts'
-import type { LogProjection, ReadModel } from '../history/log-projection.ts'
-import type { AnyProjection } from '../projection.ts'
-import type { Checkpoint, Views } from '../views.ts'
-import { catchUp } from './caught-up.ts'
+import type { EventLog, Stored } from '../../events/log.ts'
+import { unreadableOf } from '../../events/unreadable.ts'
+import type { LogProjection, ReadModel } from '../history/log-marks.ts'
+import { type AnyProjection, project } from '../projection.ts'
+import { type Checkpoint, type Row, supersedes, type View, type Views } from '../views.ts'
 import { START } from './checkpoints.ts'
 import { byStream } from './fold-rows.ts'
-import { type Filled, loadMemory } from './load-memory.ts'
 import type { Anchor } from './log-guard.ts'
-import { type MemoryOptions, type Met, memory } from './memory.ts'
+import { type Filled, loadMemory, type MemoryOptions, type Met, memory } from './memory.ts'
 import { positionWaiters } from './position-waiters.ts'
 import { type Progress, rebuild } from './rebuild.ts'
 import { recentEvents } from './recent-events.ts'
-import { reopenRows } from './reopen-rows.ts'
 import { RETRY_MS, viewWriter } from './view-writer.ts'
+
+/**
+ * Computes the row of an unreadable document from its stream, because this version may be able to read it. Returns the
+ * stored row if it cannot.
+ */
+const refolded = async (log: Pick<EventLog, 'read'>, projection: AnyProjection, closed: Row): Promise<Row> => {
+  let row: Row | undefined
+  try {
+    for await (const page of log.read(`${projection.category}-${closed.key}`))
+      for (const event of page) row = project(projection, row, event)
+  } catch (error) {
+    if (!unreadableOf(error)) throw error
+  }
+  return row && (row.revision > closed.revision || !row.unreadable) ? row : closed
+}
+
+/**
+ * Returns readable rows unchanged, and computes unreadable ones again. Rows that are readable again are written to the
+ * views.
+ */
+export const reopenRows =
+  (log: Pick<EventLog, 'read'>, views: Pick<Views, 'put'>, onError: (error: unknown) => void) =>
+  async (projection: AnyProjection, row: Row): Promise<Row> => {
+    if (!row.unreadable) return row
+    const now = await refolded(log, projection, row)
+    if (supersedes(now, row)) await views.put(projection, [now]).catch(onError)
+    return now
+  }
+
+type Reached = (view: View, position: bigint, withinMs: number) => Promise<boolean>
+
+/**
+ * Checks whether the views hold every event that was in the log at the start. Once the result is true, it stays true.
+ */
+const catchUp = (views: readonly View[], reached: Reached) => {
+  let wanted: bigint | undefined
+  let done = false
+  return {
+    /** Stores the end of the log at the start. */
+    begin: (head: bigint): void => void (wanted = head),
+    done: async (): Promise<boolean> => {
+      if (done || wanted === undefined) return done
+      const [head] = [wanted]
+      const all = await Promise.all(views.map((view) => reached(view, head, 0)))
+      done = all.every(Boolean)
+      return done
+    },
+  }
+}
 
 type RunnerOptions = MemoryOptions &
   Filled & {

@@ -1,11 +1,39 @@
 import type { Clock } from '../../base/clock.ts'
 import { areLost, checkpointsOf, leastPosition, namer } from './checkpoints.ts'
 import type { Anchor } from './log-guard.ts'
-import { oversizedRows } from './oversized-rows.ts'
+import { viewProgress } from './position-waiters.ts'
 import type { RecentEvents } from './recent-events.ts'
-import { stallDetector } from './stall-detector.ts'
-import { viewProgress } from './view-progress.ts'
-import { pagesBehind, type RowWriterOptions, rowWriter } from './written-rows.ts'
+import { oversizedRows, pagesBehind, type RowWriterOptions, rowWriter } from './written-rows.ts'
+
+/** Time in ms without a step after which the writer counts as stalled. With the delay of the lease it stays under 5 s. */
+const STUCK_MS = 2_500
+
+/** Detects a stalled writer of the read models. A step that is repeated after a fault does not count. */
+export const stallDetector = ({ monotonic }: Clock) => {
+  let busy = false
+  let [steps, most] = [0, 0]
+  let since = monotonic()
+  return {
+    /** Work begins, or continues. */
+    begin: (): void => {
+      if (!busy) since = monotonic()
+      busy = true
+      steps = 0
+    },
+    step: (): void => {
+      if (++steps <= most) return
+      most = steps
+      since = monotonic()
+    },
+    /** A step of the work is complete. `more`: whether further work waits. */
+    done: (more: boolean): void => {
+      busy = more
+      steps = most = 0
+      since = monotonic()
+    },
+    advancing: (): boolean => !busy || monotonic() - since < STUCK_MS,
+  }
+}
 
 /**
  * Number of events, and time in ms, after which the checkpoint is moved. A list on an instance without the lease waits

@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache'
 import { sliced } from '../../base/event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { unreadableOf } from '../../events/unreadable.ts'
+import { resources } from '../all.ts'
 import { type AnyProjection, project } from '../projection.ts'
-import { resources } from '../resources.ts'
 import type { Row, View } from '../views.ts'
-import { type LogProjection, type Sealed, type Sources, seals } from './log-projection.ts'
+import { type LogProjection, logMarks, type Sealed, type Sources, seals } from './log-marks.ts'
 
 /** Intervals of revisions at which a state is stored; the second is that of large documents. */
 export const STATE_EVERY = 32
@@ -111,7 +111,7 @@ export const foldFrom = async (
  * Log projection that creates the states. An unreadable state is not stored, because a later version may be able to
  * read it.
  */
-export const streamStates = (key: Uint8Array): LogProjection => {
+const streamStates = (key: Uint8Array): LogProjection => {
   const { seal, holds } = stateSeals(key)
   /** Streams whose document was large at their last state, so that unused states are not computed. */
   const large = new LRUCache<string, boolean>({ max: KNOWN })
@@ -163,3 +163,6 @@ export const streamStates = (key: Uint8Array): LogProjection => {
     },
   }
 }
+
+/** Marks in the log, and stored states of streams, with MACs under a key of the service. */
+export const logMarksAndStates = (key: Uint8Array) => [logMarks(key), streamStates(key)]

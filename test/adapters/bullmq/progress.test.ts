@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import t from 'tap'
-import { lastRuns } from '../../../src/adapters/redis/queue-runs.ts'
+import { lastRuns } from '../../../src/adapters/redis/queue-view.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 import { eventually } from '../../wait.ts'
 import { ownRedis } from '../servers.ts'

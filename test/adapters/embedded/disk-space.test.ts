@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { roomOf } from '../../../src/adapters/embedded/files/disk-space.ts'
+import { roomOf } from '../../../src/adapters/embedded/files/watched-files.ts'
 import type { Clock } from '../../../src/base/clock.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 import { eventually } from '../../wait.ts'

@@ -1,7 +1,7 @@
 import { chmod, chown, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openKeyFile } from '../../../src/adapters/embedded/files/key-file.ts'
+import { openKeyFile } from '../../../src/adapters/embedded/files/secret-file.ts'
 import { newDirectory } from './store.ts'
 
 const newPath = async (t: Test) => join(await newDirectory(t), 'data', 'keys')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { keyPlaces } from '../../../src/adapters/embedded/files/key-places.ts'
+import { keyPlaces } from '../../../src/adapters/embedded/writer/write-rows.ts'
 
 void t.test('the hash table of the writer gives each key its own number', async (t) => {
   const keys: string[] = []

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { snapshotFile } from '../../../src/adapters/embedded/files/snapshot-file.ts'
+import { snapshotFile } from '../../../src/adapters/embedded/open.ts'
 import { snapshotsContract } from '../../contracts/snapshots.ts'
 import { newDirectory } from './store.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { stuckRows } from '../../../src/adapters/embedded/views/stuck-rows.ts'
 import type { Failure, Request } from '../../../src/adapters/embedded/writer/protocol.ts'
+import { stuckRows } from '../../../src/adapters/embedded/writer/write-rows.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 
 const full: Failure = { kind: 'full', message: 'database or disk is full' }

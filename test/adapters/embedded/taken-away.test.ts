@@ -1,7 +1,7 @@
 import { access, copyFile, cp, mkdir, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { watchFiles } from '../../../src/adapters/embedded/files/taken-away.ts'
+import { watchFiles } from '../../../src/adapters/embedded/files/watched-files.ts'
 import { openEmbedded } from '../../../src/adapters/embedded/open.ts'
 import { openDatabase } from '../../../src/adapters/embedded/sqlite.ts'
 import { isRefusal } from '../../../src/base/errors.ts'

@@ -1,7 +1,7 @@
 import { MongoServerError } from 'mongodb'
 import t from 'tap'
+import { driverLimits } from '../../../src/adapters/mongodb/address.ts'
 import { mongoCalls, patience } from '../../../src/adapters/mongodb/calls.ts'
-import { driverLimits } from '../../../src/adapters/mongodb/client-options.ts'
 import { Refusal } from '../../../src/base/errors.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 

@@ -1,7 +1,6 @@
 import { MongoClient } from 'mongodb'
 import t from 'tap'
-import { wrongWith } from '../../../src/adapters/mongodb/address.ts'
-import { clientOptions, writersOf } from '../../../src/adapters/mongodb/client-options.ts'
+import { clientOptions, writersOf, wrongWith } from '../../../src/adapters/mongodb/address.ts'
 
 const optionsOf = (query: string) => {
   const url = `mongodb://127.0.0.1:1/?${query}`

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import type { KeyFile } from '../../../src/adapters/embedded/files/key-file.ts'
+import type { KeyFile } from '../../../src/adapters/embedded/files/secret-file.ts'
 import type { Clock } from '../../../src/base/clock.ts'
 import { bindingContract } from '../../contracts/binding.ts'
 import { virtualClock } from '../../virtual-clock.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { BSON } from 'mongodb'
 import t from 'tap'
-import { fromDocument, toDocument } from '../../../src/adapters/mongodb/document.ts'
+import { fromDocument, toDocument } from '../../../src/adapters/mongodb/rows.ts'
 
 const key = fc.oneof(
   fc.string(),

@@ -2,7 +2,7 @@ import type { Db } from 'mongodb'
 import { MongoServerError } from 'mongodb'
 import t from 'tap'
 import { mongoCalls } from '../../../src/adapters/mongodb/calls.ts'
-import { mongoLease } from '../../../src/adapters/mongodb/lease.ts'
+import { mongoLease } from '../../../src/adapters/mongodb/open.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 
 const TTL = 600

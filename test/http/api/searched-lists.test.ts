@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { FlagList, ListedFlag } from '../../../src/contract/flags/flag.ts'
 import type { ListedSegment } from '../../../src/contract/flags/segment.ts'
-import type { ListedNamespace } from '../../../src/contract/namespace.ts'
+import type { ListedNamespace } from '../../../src/contract/resource.ts'
 import type { IssuedToken } from '../../../src/contract/token.ts'
 import { startService } from '../../start.ts'
 import { creator, refuses } from './refusals.ts'

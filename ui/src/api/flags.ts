@@ -1,5 +1,4 @@
-import type { Flag, FlagList, FlagWithUsage } from '../../../src/contract/flags/flag.ts'
-import type { ChangedFlag as TriedFlag } from '../../../src/contract/flags/flag-changes.ts'
+import type { Flag, FlagList, FlagWithUsage, ChangedFlag as TriedFlag } from '../../../src/contract/flags/flag.ts'
 import type { Rollout } from '../../../src/contract/flags/rollout.ts'
 import type { Rule } from '../../../src/contract/flags/rule.ts'
 import { flags as words } from '../words/flags.ts'

@@ -1,5 +1,4 @@
-import type { EventHistogram } from '../../../src/contract/history/counts.ts'
-import type { HistoryEvent, HistoryEvents } from '../../../src/contract/history/events.ts'
+import type { EventHistogram, HistoryEvent, HistoryEvents } from '../../../src/contract/history/events.ts'
 import type { EventFilter } from './event-filters.ts'
 import { path, query, request } from './request.ts'
 

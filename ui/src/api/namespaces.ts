@@ -1,5 +1,5 @@
 import type { Shown } from '../../../src/contract/answer.ts'
-import type { ListedNamespace, Namespace, NamespaceList } from '../../../src/contract/namespace.ts'
+import type { ListedNamespace, Namespace, NamespaceList } from '../../../src/contract/resource.ts'
 import { isFailure } from './failure.ts'
 import { keys } from './keys.ts'
 import { path, query, request } from './request.ts'

@@ -1,6 +1,5 @@
 import type { Shown } from '../../../src/contract/answer.ts'
-import type { TokenFound } from '../../../src/contract/history/searches.ts'
-import type { SessionsFound } from '../../../src/contract/login/person-search.ts'
+import type { SessionsFound, TokenFound } from '../../../src/contract/history/searches.ts'
 import { request } from './request.ts'
 
 export type FoundSessions = Shown<typeof SessionsFound>

@@ -1,8 +1,12 @@
 import type { Shown } from '../../../src/contract/answer.ts'
-import type { Constraint } from '../../../src/contract/flags/constraint.ts'
-import type { ListedSegment, Segment, SegmentList } from '../../../src/contract/flags/segment.ts'
-import type { ChangedSegment } from '../../../src/contract/flags/segment-changes.ts'
-import type { SegmentMatch } from '../../../src/contract/flags/segment-match.ts'
+import type {
+  ChangedSegment,
+  Constraint,
+  ListedSegment,
+  Segment,
+  SegmentList,
+  SegmentMatch,
+} from '../../../src/contract/flags/segment.ts'
 import type { FlagPage } from './flags.ts'
 import { keys } from './keys.ts'
 import { path, query, request } from './request.ts'

@@ -1,4 +1,4 @@
-import type { Session } from '../../../src/contract/login/session.ts'
+import type { Session } from '../../../src/contract/login/login.ts'
 import { request } from './request.ts'
 
 export type { Session }

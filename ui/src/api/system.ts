@@ -1,4 +1,4 @@
-import type { EventStatistics } from '../../../src/contract/history/counts.ts'
+import type { EventStatistics } from '../../../src/contract/history/events.ts'
 import type { Info, Readiness } from '../../../src/contract/operations.ts'
 import { serviceNow } from './clock.ts'
 import { query, request } from './request.ts'

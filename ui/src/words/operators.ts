@@ -1,4 +1,4 @@
-import type { Constraint } from '../../../src/contract/flags/constraint.ts'
+import type { Constraint } from '../../../src/contract/flags/segment.ts'
 
 export type ComparisonType = Constraint['type']
 

@@ -1,10 +1,88 @@
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { timeSlicer } from '../../../base/event-loop.ts'
-import { privateFile } from '../files/private-file.ts'
+import { insistOnFiles } from '../../../base/regular-file.ts'
+import { giveTo } from '../../../base/replace-file.ts'
+import { schemaOf } from '../files/look.ts'
+import { privateFile } from '../files/secret-file.ts'
 import { ledgerOps } from '../ledger/ledger-file.ts'
 import { subjectsSchema } from '../schema.ts'
 import { type Database, openDatabase, PAGE_ROWS, rowsOf, type Value } from '../sqlite.ts'
-import { syncFile } from './copy-file.ts'
+
+const CHUNK = 1_048_576
+const OWN = 0o600
+/** Opening a named pipe with these flags never waits for a writer. */
+const READ = constants.O_RDONLY | constants.O_NONBLOCK
+
+/** Number of bytes of a file, and their SHA-256 in hex. */
+type FileDigest = { readonly bytes: number; readonly sha256: string }
+
+/**
+ * Passes a file in chunks to a function. Returns the digest of the file. The read ends with the first chunk beyond `most`
+ * bytes.
+ */
+const readChunks = async (
+  path: string,
+  take?: (chunk: Uint8Array) => Promise<unknown>,
+  most = Infinity,
+): Promise<FileDigest> => {
+  insistOnFiles(path)
+  const file = await open(path, READ)
+  const [hash, buffer] = [createHash('sha256'), Buffer.alloc(CHUNK)]
+  try {
+    for (let bytes = 0; ; ) {
+      const { bytesRead } = await file.read(buffer, 0, CHUNK)
+      if (bytesRead === 0 || bytes > most) return { bytes, sha256: hash.digest('hex') }
+      const chunk = buffer.subarray(0, bytesRead)
+      hash.update(chunk)
+      await take?.(chunk)
+      bytes += bytesRead
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+/** Reads a file and returns its digest. */
+export const digestOf = (path: string): Promise<FileDigest> => readChunks(path)
+
+/** Writes the content of a file to the disk. */
+const syncFile = async (path: string): Promise<void> => {
+  const file = await open(path, 'r+')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+const writeAll = async (file: FileHandle, chunk: Uint8Array): Promise<void> => {
+  for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten
+}
+
+/**
+ * Copies a file durably to a path without a file. Only the owner can access the copy: the owner of `like`, if root makes
+ * it. Returns the digest of what was copied; the copy of a file of more than `most` bytes ends with the first chunk
+ * beyond them.
+ */
+export const copyFile = async (
+  from: string,
+  to: string,
+  { most, like }: { readonly most?: number; readonly like?: string } = {},
+): Promise<FileDigest> => {
+  const file = await open(to, 'wx', OWN)
+  try {
+    await file.chmod(OWN)
+    if (like !== undefined) giveTo(file.fd, await stat(like))
+    const digest = await readChunks(from, (chunk) => writeAll(file, chunk), most)
+    await file.sync()
+    return digest
+  } finally {
+    await file.close()
+  }
+}
 
 /**
  * Copies a database of one moment durably, while other processes write to it in WAL mode. Only the owner can access the
@@ -26,7 +104,7 @@ export const copyDatabase = async (from: string, to: string): Promise<void> => {
 }
 
 /** Opens a copy for writing. It counts only when it is whole and synced, so it needs no journal on the disk. */
-export const openCopy = async (path: string): Promise<Database> => {
+const openCopy = async (path: string): Promise<Database> => {
   const database = await openDatabase(path, 'lock')
   database.exec('pragma synchronous=off; pragma secure_delete=on')
   return database
@@ -96,6 +174,57 @@ export const copyLedger = async (from: string, to: string): Promise<void> => {
     if (!(error instanceof SyntaxError)) throw error
   } finally {
     database.close()
+  }
+  await syncFile(to)
+}
+
+const namesIn = (database: Database, query: string, ...values: readonly string[]): readonly string[] =>
+  (rowsOf(database, query).all(...values) as [string][]).map(([name]) => name)
+const TABLE_NAMES = "select name from sqlite_schema where type = 'table'"
+
+/**
+ * Reads the rows of a table one by one. The packaged driver frees a statement that nothing refers to, also while it
+ * returns rows, so the statement is in use until the end.
+ */
+function* rowsIn(source: Database, table: string, columns: readonly string[]): Generator<readonly Value[]> {
+  const statement = rowsOf(source, `select ${columns.join(', ')} from ${table}`)
+  try {
+    yield* statement.iterate() as Iterable<readonly Value[]>
+  } finally {
+    statement.setReturnArrays(true)
+  }
+}
+
+/**
+ * Writes the rows of a database, which no process changes, durably into a new file with the schema of this version. The
+ * new file has no other content of the database. `onRows` receives the number of written rows.
+ */
+export const rewriteDatabase = async (from: string, to: string, onRows: (rows: number) => void): Promise<void> => {
+  const [source, target] = [await openDatabase(from, 'read'), await openCopy(to)]
+  const pause = timeSlicer()
+  let written = 0
+  try {
+    target.exec(schemaOf(to))
+    const present = new Set(namesIn(source, TABLE_NAMES))
+    target.exec('begin')
+    for (const table of namesIn(target, TABLE_NAMES).filter((name) => present.has(name))) {
+      const columns = namesIn(target, 'select name from pragma_table_info(?)', table)
+      const insert = target.prepare(
+        `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
+      )
+      for (const row of rowsIn(source, table, columns)) {
+        insert.run(...row)
+        written++
+        const paused = pause()
+        if (!paused) continue
+        await paused
+        onRows(written)
+      }
+    }
+    target.exec('commit')
+  } finally {
+    source.close()
+    target.close()
   }
   await syncFile(to)
 }

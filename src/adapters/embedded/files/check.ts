@@ -1,9 +1,8 @@
 import type { EventLog } from '../../../events/log.ts'
+import { closed } from '../keys.ts'
 import { embeddedLog } from '../log.ts'
 import { openDatabase } from '../sqlite.ts'
-import { problemsOf, refuseDamaged } from './inspect.ts'
-import { checkLog, type Finding } from './look.ts'
-import { closed } from './standing.ts'
+import { checkLog, type Finding, problemsOf, refuseDamaged } from './look.ts'
 
 /**
  * Checks a file of events while other processes may write to it. Passes the log to the function `take` only if SQLite

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, statSync } from 'node:fs'
+import { lstatSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /** Code of the error for a path that cannot be used as a writable directory. */
@@ -50,3 +50,20 @@ export const makeDirectory = (directory: string): void =>
     }
     for (const path of missing) make(path)
   })
+
+const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+/**
+ * Renames a file, or another object at its path, and its write-ahead log to `….damaged`, replacing an earlier file of
+ * this name; returns the new name. The main file is renamed first, because SQLite ignores companion files of a new
+ * database.
+ */
+export const setAside = (file: string): string => {
+  const aside = `${file}.damaged`
+  for (const suffix of ['', '-wal']) {
+    rmSync(`${aside}${suffix}`, { force: true, recursive: true })
+    if (isThere(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${aside}${suffix}`)
+  }
+  for (const suffix of ['-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true, recursive: true })
+  return aside
+}

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { insistOnFiles } from '../../../base/regular-file.ts'
 import { type Database, isBusy, openDatabase } from '../sqlite.ts'
 import { atPlace } from './directory.ts'
-import { privateFile } from './private-file.ts'
+import { privateFile } from './secret-file.ts'
 
 /** Name of the lock file of a data directory. */
 export const LOCK = 'lock'

@@ -1,20 +1,21 @@
+import { existsSync } from 'node:fs'
 import {
   type KeptCheckpoint,
   type LedgerStore,
   type ScrubResult,
   type SealedCopies,
+  type SealedRecord,
   type StoredTile,
   sealedRecordOf,
 } from '../../../ledger/ledger-store.ts'
-import { insistOnSchema } from '../files/schema-differences.ts'
-import { ledgerSchema } from '../schema.ts'
-import { type Database, rowsOf } from '../sqlite.ts'
+import { insistOnSchema, ledgerSchema } from '../schema.ts'
+import { type Database, openDatabase, rowsOf } from '../sqlite.ts'
 
 type RootRow = [n: number, root: Uint8Array, position: number, event: string, mac: Uint8Array]
-export type KeptRow = [size: number, root: string, text: string, at: string, keep: number]
+type KeptRow = [size: number, root: string, text: string, at: string, keep: number]
 
 /** The kept checkpoint in a row of the file. */
-export const keptOf = ([size, root, text, sealedAt, keep]: KeptRow): KeptCheckpoint => ({
+const keptOf = ([size, root, text, sealedAt, keep]: KeptRow): KeptCheckpoint => ({
   size,
   root,
   text,
@@ -118,5 +119,26 @@ export const ledgerOps = (database: Database): LedgerOps => {
       return row && (JSON.parse(row[0]) as ScrubResult)
     },
     writeScrub: (result) => void writeScrub.run(JSON.stringify(result)),
+  }
+}
+
+/**
+ * The sealed record in the file of a ledger, and its newest kept checkpoints, read-only while other processes may write
+ * to the file. Without a file there are none.
+ */
+export const recordsIn = async (
+  file: string,
+  limit: number,
+): Promise<{ readonly record: SealedRecord | undefined; readonly kept: readonly KeptCheckpoint[] }> => {
+  if (!existsSync(file)) return { record: undefined, kept: [] }
+  const database = await openDatabase(file, 'read')
+  try {
+    insistOnSchema(database, ledgerSchema)
+    const sealed = rowsOf(database, 'select record from sealed').get() as [string] | undefined
+    const newest = rowsOf(database, 'select size, root, text, at, keep from checkpoints order by size desc limit ?')
+    const kept = (newest.all(limit) as KeptRow[]).map(keptOf)
+    return { record: sealed && sealedRecordOf(sealed[0], file), kept }
+  } finally {
+    database.close()
   }
 }

@@ -5,8 +5,7 @@ import { bytesOf } from '../../../base/regular-file.ts'
 import { ownNextOf, replaceFile, syncDirectory } from '../../../base/replace-file.ts'
 import { type LedgerStore, type SealedRecord, sealedRecordOf } from '../../../ledger/ledger-store.ts'
 import { newSigningKey, pemOf, type SigningKeys } from '../../../ledger/signing-keys.ts'
-import { closeToOthers } from '../files/private-file.ts'
-import { createSecretFile, readSecretFile } from '../files/secret-file.ts'
+import { closeToOthers, createSecretFile, readSecretFile } from '../files/secret-file.ts'
 
 const KIND = 'signing key file'
 

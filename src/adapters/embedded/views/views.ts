@@ -1,6 +1,13 @@
 import type { Clock } from '../../../base/clock.ts'
 import { refuse } from '../../../base/errors.ts'
-import { type Row, supersedes, type View, type ViewPart, type Views } from '../../../projections/views.ts'
+import {
+  type RecordOf,
+  type Row,
+  supersedes,
+  type View,
+  type ViewPart,
+  type Views,
+} from '../../../projections/views.ts'
 import {
   type Database,
   isBroken,
@@ -16,9 +23,35 @@ import type { Channel } from '../writer/channel.ts'
 import type { FlatCheckpoint, Raw } from '../writer/protocol.ts'
 import { rowsUnderWay } from './pending-rows.ts'
 import { checkpointOf, flatCheckpoint, shapeOf, viewBuilder } from './view-build.ts'
-import { ROW } from './view-query.ts'
-import { embeddedRecords } from './view-records.ts'
-import { listed, rowOf, scanned, tallied, valued } from './view-scan.ts'
+import { listed, ROW, rowOf, scanned, tallied, valued } from './view-query.ts'
+
+/** Small records with compare-and-set, in the file of the log. */
+export const embeddedRecords = (
+  channel: Channel,
+  events: Database,
+  clock: Clock,
+  reading: ReturnType<typeof whileOpen>,
+): Pick<Views, 'record' | 'records' | 'swapRecord'> => {
+  const recordOf = rowsOf(events, 'select revision, value from records where kind = ? and key = ? and until > ?')
+  const find = <V>(kind: string, key: string): RecordOf<V> | undefined => {
+    const found = recordOf.get(kind, key, clock.now().getTime()) as [number, string] | undefined
+    return found && { revision: found[0], value: JSON.parse(found[1]) as V }
+  }
+  return {
+    record: async <V>(kind: string, key: string) => reading(() => find<V>(kind, key)),
+    records: async <V>(kind: string, keys: readonly string[]) =>
+      reading(() => {
+        const found = new Map<string, RecordOf<V>>()
+        for (const key of keys) {
+          const record = find<V>(kind, key)
+          if (record) found.set(key, record)
+        }
+        return found
+      }),
+    swapRecord: async (kind, key, expected, value, until) =>
+      channel.call('swapRecord', kind, key, expected, JSON.stringify(value), until, clock.now().getTime()),
+  }
+}
 
 /**
  * Connections of the views: their file, the file of the log, which holds the records, and a new connection per scan.

@@ -2,7 +2,7 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { Refusal } from '../../../base/errors.ts'
 import { fairGate, type Lease } from '../../../base/gate.ts'
-import { takenAway } from '../files/taken-away.ts'
+import { takenAway } from '../files/watched-files.ts'
 import { DAMAGED } from '../sqlite.ts'
 import {
   type Calls,

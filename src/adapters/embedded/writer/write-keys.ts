@@ -1,6 +1,5 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, writeSync } from 'node:fs'
-import { insistOnSchema } from '../files/schema-differences.ts'
-import { subjectsSchema } from '../schema.ts'
+import { insistOnSchema, subjectsSchema } from '../schema.ts'
 import { type Database, rowsOf } from '../sqlite.ts'
 import type { Calls } from './protocol.ts'
 

@@ -1,5 +1,4 @@
-import { restoreSchema } from '../files/schema-differences.ts'
-import { eventsSchema } from '../schema.ts'
+import { eventsSchema, restoreSchema } from '../schema.ts'
 import { type Database, damage, rowsOf, type Statement, type Value } from '../sqlite.ts'
 import type { AppendReply, Calls } from './protocol.ts'
 

@@ -1,8 +1,66 @@
-import { keyPlaces } from '../files/key-places.ts'
+import { randomInt } from 'node:crypto'
+import type { Clock, Timer } from '../../../base/clock.ts'
 import { type Database, rowsOf, type Statement } from '../sqlite.ts'
+import { columnsOf, createIndex, createKey, createTable, insertInto, quoted } from '../views/view-build.ts'
 import { ROW } from '../views/view-query.ts'
-import { columnsOf, createIndex, createKey, createTable, insertInto, quoted } from '../views/view-schema.ts'
-import type { FlatRows, Raw, Shape } from './protocol.ts'
+import type { Failure, FlatRows, Raw, Request, Shape } from './protocol.ts'
+
+const EMPTY = 0
+
+/**
+ * Hash table that numbers keys from 1 and finds the number of a key. A slot takes eight bytes; at most three quarters
+ * of the slots are in use. The table stores a hash per key and fetches the key itself with `keyOf` only when hashes are
+ * equal.
+ */
+export const keyPlaces = (keyOf: (number: number) => string) => {
+  const seed = randomInt(2 ** 32)
+  let numbers = new Uint32Array(1024)
+  let hashes = new Uint32Array(1024)
+  let size = 0
+
+  const hashOf = (key: string): number => {
+    let hash = seed
+    for (let n = 0; n < key.length; n++) hash = Math.imul(hash ^ key.charCodeAt(n), 0x0100_0193)
+    hash = Math.imul(hash ^ (hash >>> 15), 0x9e37_79b1)
+    return (hash ^ (hash >>> 13)) >>> 0
+  }
+  const after = (place: number): number => (place + 1) & (numbers.length - 1)
+  const free = (hash: number): number => {
+    let place = hash & (numbers.length - 1)
+    while (numbers[place] !== EMPTY) place = after(place)
+    return place
+  }
+  const put = (number: number, hash: number): void => {
+    const place = free(hash)
+    numbers[place] = number
+    hashes[place] = hash
+  }
+  const grow = (): void => {
+    const [before, their] = [numbers, hashes]
+    numbers = new Uint32Array(before.length * 2)
+    hashes = new Uint32Array(before.length * 2)
+    for (const [place, number] of before.entries()) if (number !== EMPTY) put(number, their[place]!)
+  }
+  const find = (key: string, hash = hashOf(key)): number | undefined => {
+    for (let place = hash & (numbers.length - 1); numbers[place] !== EMPTY; place = after(place))
+      if (hashes[place] === hash && keyOf(numbers[place]!) === key) return numbers[place]
+    return undefined
+  }
+
+  return {
+    find: (key: string): number | undefined => find(key),
+    /** Number of a key; assigns the next number to a new key. */
+    take: (key: string): number => {
+      const hash = hashOf(key)
+      const found = find(key, hash)
+      if (found !== undefined) return found
+      if ((size + 1) * 4 > numbers.length * 3) grow()
+      put(++size, hash)
+      return size
+    },
+    size: (): number => size,
+  }
+}
 
 /** Number of rows in one insert statement. */
 const AT_ONCE = 10
@@ -119,4 +177,38 @@ export const rowWriter = (database: Database, isThere: (table: string) => boolea
       placed.clear()
     },
   }
+}
+
+const RETRY_MS = 250
+
+/**
+ * Retries view rows for which the disk had no space, in order. Other view writes are refused until then, so no
+ * checkpoint gets ahead of the rows. Returns the function that writes a group; `commit` replies to the group or returns
+ * the failure.
+ */
+export const stuckRows = (
+  clock: Clock,
+  commit: (group: readonly Request[]) => Failure | undefined,
+  refuse: (others: readonly Request[], failure: Failure) => void,
+): ((more: readonly Request[]) => void) => {
+  let stuck: readonly Request[] = []
+  let retrying: Timer | undefined
+
+  const write = (more: readonly Request[]): void => {
+    const group = [...stuck, ...more]
+    if (group.length === 0) return
+    const failure = commit(group)
+    stuck = failure ? group.filter(([, op]) => op === 'put') : []
+    if (!failure) return
+    refuse(
+      group.filter(([, op]) => op !== 'put'),
+      failure,
+    )
+    if (stuck.length > 0) retrying ??= clock.after(RETRY_MS, retry).unref()
+  }
+  const retry = () => {
+    retrying = undefined
+    write([])
+  }
+  return write
 }

@@ -1,7 +1,6 @@
-import { insistOnSchema } from '../files/schema-differences.ts'
-import { viewsSchema } from '../schema.ts'
+import { insistOnSchema, viewsSchema } from '../schema.ts'
 import { type Database, rowsOf } from '../sqlite.ts'
-import { columnsOf, createIndex, isOfView, POSITION, quoted } from '../views/view-schema.ts'
+import { columnsOf, createIndex, isOfView, POSITION, quoted } from '../views/view-build.ts'
 import type { Calls, FlatCheckpoint, FlatRows, Op, Shape } from './protocol.ts'
 import { rowWriter } from './write-rows.ts'
 

@@ -3,7 +3,7 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { systemClock } from '../../../base/clock.ts'
 import { messageOf } from '../../../base/errors.ts'
 import { LOCK } from '../files/lock.ts'
-import { insistOnSame, isTakenAway, openFilesOf } from '../files/taken-away.ts'
+import { insistOnSame, isTakenAway, openFilesOf } from '../files/watched-files.ts'
 import {
   type Database,
   isBroken,
@@ -15,10 +15,10 @@ import {
   ofFile,
   openDatabase,
 } from '../sqlite.ts'
-import { stuckRows } from '../views/stuck-rows.ts'
 import { type Calls, type Failure, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
 import { keysWriter } from './write-keys.ts'
 import { logWriter } from './write-log.ts'
+import { stuckRows } from './write-rows.ts'
 import { viewsWriter } from './write-views.ts'
 
 /**

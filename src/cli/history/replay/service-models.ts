@@ -1,7 +1,7 @@
 import type { ComparedModels, ComparedRow } from '../../../app/offline/replay.ts'
 import { fail } from '../../../base/failure.ts'
 import type { Config } from '../../../config/load.ts'
-import type { ReadModel, ReadModelRow } from '../../../contract/history/read-models.ts'
+import type { ReadModel, ReadModelRow } from '../../../contract/history/state.ts'
 import { type Client, segment } from '../../client/client.ts'
 import { embeddedConfig } from '../../offline/store-config.ts'
 import { type CommandServices, clientOf, type TargetOptions } from '../../options.ts'

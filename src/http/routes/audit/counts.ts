@@ -6,7 +6,7 @@ import {
   type StatisticsQuery,
   type StatisticsRow,
   statisticsQuery,
-} from '../../../contract/history/counts.ts'
+} from '../../../contract/history/events.ts'
 import type { StatisticsRow as Counted } from '../../../history/statistics.ts'
 import { asOfReading } from '../../as-of-readings.ts'
 import { histogram, selectionBy } from '../../history/query.ts'

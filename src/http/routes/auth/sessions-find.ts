@@ -1,4 +1,4 @@
-import { personSearch, SessionsFound } from '../../../contract/login/person-search.ts'
+import { personSearch, SessionsFound } from '../../../contract/history/searches.ts'
 import { tokens } from '../../../projections/tokens.ts'
 import { asOfReading } from '../../as-of-readings.ts'
 import { type PersonCursor, sessionsOf } from '../../auth/person-sessions.ts'

@@ -1,9 +1,30 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { messageOf } from '../../../base/errors.ts'
 import type { EventLog } from '../../../events/log.ts'
+import { problemsOf, schemaOf, sqliteProblems } from '../files/look.ts'
 import { embeddedLog } from '../log.ts'
+import { valueProblems } from '../schema.ts'
 import { openDatabase } from '../sqlite.ts'
 import { openChannel } from '../writer/channel.ts'
+
+/**
+ * Problems that SQLite's own check finds in a database, of which it reads the whole file, and objects and values
+ * that are not of this version; empty if it is intact.
+ */
+export const problemsOfCopy = async (file: string): Promise<readonly string[]> => {
+  try {
+    const database = await openDatabase(file, 'read')
+    try {
+      const problems = [...sqliteProblems(database), ...problemsOf(database, file)]
+      return problems.length > 0 ? problems : valueProblems(database, schemaOf(file))
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    return [messageOf(error)]
+  }
+}
 
 /**
  * Writes the write-ahead log of a database into the database. The packaged driver keeps a closed connection until its
