@@ -77,6 +77,10 @@ export default defineConfig({
             // Together these pages compress better.
             { name: 'settings', test: /\/ui\/src\/pages\/(?:access|sessions|system|tokens)\// },
             { name: 'targeting', test: /\/ui\/src\/pages\/(?:flag|segment|evaluate)\/(?!search)/ },
+            {
+              name: 'commands',
+              test: /\/ui\/src\/(?:shell|words)\/(?:account-menu|commands|found|palette|shortcuts)\.tsx?$/,
+            },
             { name: 'integrity', test: /\/(?:ui\/src\/integrity\/(?!parts|standing|remembered)|src\/verifier\/)/ },
             { name: 'floating', test: /\/(@base-ui|@floating-ui)\//, minShareCount: 2 },
           ],

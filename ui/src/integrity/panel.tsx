@@ -10,9 +10,8 @@ import { common } from '../words/common.ts'
 import { integrity as words } from '../words/integrity.ts'
 import { Check } from './check.tsx'
 import { LedgerFacts, Mono } from './ledger-facts.tsx'
-import { whyOf, wordOf } from './parts.tsx'
 import { SavedCheckpoint } from './saved-checkpoint.tsx'
-import type { Standing } from './standing.ts'
+import { type Standing, whyOf, wordOf } from './standing.ts'
 
 const looks: Partial<Readonly<Record<Standing['kind'], string>>> = {
   verified: 'badge on',

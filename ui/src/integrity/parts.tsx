@@ -10,7 +10,7 @@ import { useRef } from 'react'
 import { tip } from '../parts/feedback/tip.ts'
 import { useLoaded } from '../shell/loaded.ts'
 import { integrity as words } from '../words/integrity.ts'
-import { type Standing, useStanding } from './standing.ts'
+import { type Standing, useStanding, whyOf, wordOf } from './standing.ts'
 
 const icons: Readonly<Record<Standing['kind'], Icon>> = {
   verified: ShieldCheckIcon,
@@ -20,17 +20,6 @@ const icons: Readonly<Record<Standing['kind'], Icon>> = {
   broken: ShieldXIcon,
   other: ShieldXIcon,
   unknown: ShieldIcon,
-}
-
-/** Word of a standing. */
-export const wordOf = (standing: Standing): string =>
-  standing.kind === 'broken' ? words.state.broken(standing.index) : words.state[standing.kind]
-
-/** Sentence that explains a standing. */
-export const whyOf = (standing: Standing): string => {
-  if (standing.kind === 'unknown') return standing.why
-  if (standing.kind === 'broken') return words.why[standing.by === 'service' ? 'diverged' : 'broken']
-  return words.why[standing.kind]
 }
 
 /** Button in the top bar with the standing of the history; opens the panel. */

@@ -23,6 +23,17 @@ export type Standing =
   | { readonly kind: 'broken'; readonly by: 'service' | 'browser'; readonly index?: number | undefined }
   | { readonly kind: 'unknown'; readonly why: string }
 
+/** Word of a standing. */
+export const wordOf = (standing: Standing): string =>
+  standing.kind === 'broken' ? words.state.broken(standing.index) : words.state[standing.kind]
+
+/** Sentence that explains a standing. */
+export const whyOf = (standing: Standing): string => {
+  if (standing.kind === 'unknown') return standing.why
+  if (standing.kind === 'broken') return words.why[standing.by === 'service' ? 'diverged' : 'broken']
+  return words.why[standing.kind]
+}
+
 /** Returns the standing by the report of the service alone, which never is `verified`. */
 const reported = ({ state, sealed, scrub }: LedgerStatus): Standing => {
   if (state === 'diverged') return { kind: 'broken', by: 'service', index: scrub.firstBad?.index }

@@ -1,6 +1,6 @@
 import { ChecklistIcon, SearchIcon } from '@primer/octicons-react'
 import { Link, Outlet } from '@tanstack/react-router'
-import { type MouseEvent, useEffect, useRef, useState } from 'react'
+import { type MouseEvent, useEffect, useRef } from 'react'
 import { tip } from '../parts/feedback/tip.ts'
 import { loginAddress } from '../return-path.ts'
 import { useSession } from '../session.tsx'
@@ -18,7 +18,7 @@ import { useLoaded } from './loaded.ts'
 import { NamespacePicker } from './namespace-picker.tsx'
 import { Navigation } from './navigation.tsx'
 import { SessionEnded } from './session-ended.tsx'
-import { Shortcuts } from './shortcuts.tsx'
+import { useKeys } from './use-keys.ts'
 
 const toContent = (event: MouseEvent) => {
   event.preventDefault()
@@ -81,7 +81,8 @@ const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
 /** Frame of every page: top bar, navigation and content (ui.md §5). */
 export const Shell = () => {
   const { away } = useSession()
-  const [shortcuts, setShortcuts] = useState(false)
+  const { part: Shortcuts, show, close } = useLoaded(async () => (await import('./shortcuts.tsx')).Shortcuts)
+  useKeys(show)
   useEffect(() => {
     if (away) window.location.replace(loginAddress())
   }, [away])
@@ -91,13 +92,13 @@ export const Shell = () => {
       <a className="skip" href="#content" onClick={toContent}>
         {common.skip}
       </a>
-      <Top onShortcuts={() => setShortcuts(true)} />
+      <Top onShortcuts={show} />
       <Banners />
       <Navigation />
       <main className="content" id="content" tabIndex={-1}>
         <Outlet />
       </main>
-      <Shortcuts open={shortcuts} onOpenChange={setShortcuts} />
+      {Shortcuts && <Shortcuts onClose={close} />}
       <SessionEnded />
     </div>
   )
