@@ -5,7 +5,7 @@ import { byOrder, pageOf, pageTokens } from '../../src/http/lists/paging.ts'
 const items = Array.from({ length: 100 }, (_, n) => ({ doc: { order: String(n).padStart(3, '0') } }))
 /** Request with an unlimited answer. */
 const of = {
-  request: { room: { bytes: () => Number.POSITIVE_INFINITY } } as never,
+  request: { room: { weight: () => Number.POSITIVE_INFINITY } } as never,
   reply: {} as FastifyReply,
 }
 const query = { limit: 0, offset: 0, pageToken: '' }

@@ -16,7 +16,8 @@ export async function* pages<T extends { readonly nextPageToken: string }>(
     const page = await ask<T>('GET', path, { query: { ...query, pageToken }, whole })
     yield page
     pageToken = page.nextPageToken
-  } while (pageToken !== '')
+    // Another service may answer without this field.
+  } while (pageToken)
 }
 
 /** Options of a list: `at` reads a moment (api.md §4), `whole` fails if the answer omits unreadable items. */
