@@ -48,7 +48,7 @@ const serving = async (t: Test, bounds?: Bounds) => {
   const readings = asOfReadings(metrics, clock, bounds)
   /** A token consists of its holder and a number. */
   const holderOf = async (id: string) => id.split('#', 1)[0]!
-  const service = { pastReadings: readings, holderOf }
+  const service = { pastReadings: { read: readings, holderOf } }
   const steps = preconditions(service as unknown as Parameters<typeof preconditions>[0])
   const read = async (name: string, stop: AbortSignal) => {
     const over: (Error | undefined)[] = []
