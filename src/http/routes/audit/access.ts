@@ -1,5 +1,6 @@
 import { EVERYWHERE } from '../../../access/grants.ts'
-import { isOpenFor, type Moment, opennessAt } from '../../../as-of/as-of.ts'
+import { isOpenFor, opennessAt } from '../../../as-of/access-at.ts'
+import type { Moment } from '../../../as-of/as-of.ts'
 import { csvOf, csvRows } from '../../../base/csv.ts'
 import { timeSlicer } from '../../../base/event-loop.ts'
 import { AccessReview, reviewQuery } from '../../../contract/access.ts'
