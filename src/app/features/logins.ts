@@ -2,7 +2,6 @@ import { isGoverned } from '../../access/rules.ts'
 import type { History } from '../../history/history.ts'
 import { reachAuthorizedNow } from '../../http/auth/reach-now.ts'
 import type { Idempotency } from '../../http/idempotency.ts'
-import { waitForTokenView } from '../../http/lists/wait-for-token-view.ts'
 import { narrowing } from '../../http/login/narrowing.ts'
 import type { AuthServices } from '../../http/services/auth.ts'
 import type { LoginServices } from '../../http/services/logins.ts'
@@ -13,12 +12,10 @@ import { exchangeOf, loginMethods } from '../auth/login-methods.ts'
 import type { Core } from '../core/core.ts'
 import { accessOf, tellMissingPlaces } from './access-policy.ts'
 import { interruptedLogouts, reportedLogouts } from './logouts.ts'
+import { wholeTokenView } from './tokens.ts'
 
 /** Maximum failed exchanges per client address and minute. */
 const FAILED_EXCHANGES_A_MINUTE = 60
-
-/** Timeout in ms for the views to catch up with the log before a run. After a start the views may lag far behind. */
-const VIEWS_MS = 30_000
 
 /** Creates the job that applies the current access rules to existing unused tokens; undefined without rules. */
 export const sweepOf = (core: Core, policy: LoginServices['policy']) =>
@@ -28,7 +25,7 @@ export const sweepOf = (core: Core, policy: LoginServices['policy']) =>
         views: core.views,
         policy: policy.number,
         narrow: policy.narrow,
-        complete: () => waitForTokenView(core, VIEWS_MS),
+        complete: wholeTokenView(core),
         clock: core.clock,
         now: core.now,
         onDone: ({ narrowed, ended }) =>
@@ -41,7 +38,7 @@ export const sweepOf = (core: Core, policy: LoginServices['policy']) =>
         ),
       })
 
-type Needs = Idempotency & Pick<AuthServices, 'verifier'> & { readonly history: History }
+type Needs = Pick<Idempotency, 'once'> & Pick<AuthServices, 'verifier'> & { readonly history: History }
 
 /** Logins, exchanges and sessions, and the access rules that apply to them. */
 export const loginsOf = async (core: Core, { once, verifier, history }: Needs) => {

@@ -16,6 +16,10 @@ const FAILURES_A_MINUTE = 300
 
 /** Timeout in ms for the views to catch up with the log before a run. After a start the views may lag far behind. */
 const VIEWS_MS = 30_000
+
+/** Wait of a job until the token view contains all events. */
+export const wholeTokenView = (core: Core) => (): Promise<bigint> => waitForTokenView(core, VIEWS_MS)
+
 const CLOCK_JUMPED =
   'this cleanup of expired tokens is skipped, because the clock has jumped by more than an hour; the next cleanup runs as usual, unless the clock jumps again'
 
@@ -29,7 +33,7 @@ export const cleanups = (core: Core): readonly Job[] =>
       method,
       interval: times.interval,
       gracePeriod: times.grace_period,
-      complete: () => waitForTokenView(core, VIEWS_MS),
+      complete: wholeTokenView(core),
       steady: core.time.steady(),
       onDeleted: (of) => void core.metrics.cleaned(of).value++,
       onJump: () => core.logger.warn(CLOCK_JUMPED),
