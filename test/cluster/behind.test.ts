@@ -6,7 +6,7 @@ import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { walking } from '../walking-clock.ts'
 import { openLogOf } from './named-servers.ts'
-import { issue } from './revoking.ts'
+import { issue, startBeside } from './revoking.ts'
 import { startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t)
@@ -36,7 +36,7 @@ await t.test('two instances, one of which receives events late', { skip }, async
   const [views, held] = [heldLog(), heldLog()]
   // The first instance writes the views from the events that it receives, and has its own events in memory at once.
   const a = await startService(t, stack!.settings, { clock, logOf: views.logOf })
-  const b = await startService(t, stack!.settings, { clock: clockOfB, logOf: held.logOf })
+  const b = await startBeside([clock, clockOfB], t, stack!.settings, { clock: clockOfB, logOf: held.logOf })
   const release = () => {
     views.release()
     held.release()

@@ -4,7 +4,7 @@ import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { walking } from '../walking-clock.ts'
-import { issue, revoke } from './revoking.ts'
+import { issue, revoke, startBeside } from './revoking.ts'
 import { controlling, startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t)
@@ -16,7 +16,7 @@ await t.test('two instances run on the same servers', { skip }, async (t) => {
   const clocks = [virtualClock(), virtualClock()] as const
   const [a, b] = [
     await startService(t, stack!.settings, { clock: clocks[0] }),
-    await startService(t, stack!.settings, { clock: clocks[1] }),
+    await startBeside(clocks, t, stack!.settings, { clock: clocks[1] }),
   ]
   /** Test with running clocks. */
   const timed = (name: string, body: (t: Test) => Promise<unknown>) =>

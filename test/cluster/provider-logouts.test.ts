@@ -6,6 +6,7 @@ import { bearer, logIn, OIDC, oidcSettings, PUBLIC } from '../http/people.ts'
 import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { walking } from '../walking-clock.ts'
+import { startBeside } from './revoking.ts'
 import { controlling, startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t)
@@ -24,7 +25,7 @@ const world = async (t: Test, own: Readonly<Record<string, string>>) => {
   const clocks = [virtualClock(), virtualClock()] as const
   liar.now = () => clocks[0].now().getTime()
   const a = await startService(t, settings, { clock: clocks[0] })
-  const b = await startService(t, settings, { clock: clocks[1] })
+  const b = await startBeside(clocks, t, settings, { clock: clocks[1] })
   const sub = randomUUID()
   const signIn = async (service: Started) => {
     liar.lies = { claims: { sub } }

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { type Started, startService } from '../start.ts'
-import { virtualClock } from '../virtual-clock.ts'
+import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { walking } from '../walking-clock.ts'
 import { type Stack, startStack } from './stack.ts'
@@ -58,8 +58,15 @@ const many = async (count: number, work: () => Promise<void>) => {
 }
 
 /**
+ * Starts a service beside others on the same servers, while all clocks advance: the first one marks its read models as
+ * written 250 ms after the first row, and a start waits for that.
+ */
+export const startBeside = (clocks: readonly VirtualClock[], ...given: Parameters<typeof startService>) =>
+  walking(clocks, () => startService(...given))
+
+/**
  * Starts two instances on these servers, the second with its own connection to the event store. Their clocks stand
- * still unless the test moves or replaces them.
+ * still afterwards unless the test moves or replaces them.
  */
 export const startTwo = async (
   t: Test,
@@ -68,7 +75,7 @@ export const startTwo = async (
 ) => {
   const settings = { ...stack.settings, 'rate_limit.enabled': 'false' }
   const a = await startService(t, settings, { clock: clocks.a })
-  const b = await startService(t, { ...settings, 'eventstore.url': url }, { clock: clocks.b })
+  const b = await startBeside(Object.values(clocks), t, { ...settings, 'eventstore.url': url }, { clock: clocks.b })
   const flag = { key: 'f', name: 'F', type: 'BOOLEAN_FLAG_TYPE' }
   t.equal((await a.request('POST', '/api/v1/namespaces/default/flags', flag)).status, 200)
   t.ok(await becomes(b, { authorization: `Bearer ${b.token}` }, 200), 'the flag is known elsewhere')

@@ -8,6 +8,7 @@ import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { walking } from '../walking-clock.ts'
+import { startBeside } from './revoking.ts'
 import { controlling, startStack } from './stack.ts'
 
 const BULK = '/ofrep/v1/evaluate/flags'
@@ -28,7 +29,7 @@ await t.test('streams about flags of two instances', { skip }, async (t) => {
   const clocks = [virtualClock(), virtualClock()] as const
   const { link, url } = await linkTo(t, stack!.settings['eventstore.url']!)
   const a = await startService(t, stack!.settings, { clock: clocks[0] })
-  const late = await startService(t, { ...stack!.settings, 'eventstore.url': url }, { clock: clocks[1] })
+  const late = await startBeside(clocks, t, { ...stack!.settings, 'eventstore.url': url }, { clock: clocks[1] })
   const { headers } = await granted(a, { namespaceKey: 'default', role: 'client' })
   const { json } = await walking(clocks, () => bulk(a, '', headers))
   const { requestUri } = json.eventStreams[0].endpoint

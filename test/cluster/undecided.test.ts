@@ -3,6 +3,7 @@ import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { walking } from '../walking-clock.ts'
+import { startBeside } from './revoking.ts'
 import { startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t, { needs: { eventstore: 'it loses its quorum' } })
@@ -19,7 +20,7 @@ await t.test('requests repeated after undecided attempts are answered from the l
   const settings = { ...stack!.settings, 'rate_limit.enabled': 'false' }
   const [a, b] = [
     await startService(t, settings, { clock: clocks[0] }),
-    await startService(t, settings, { clock: clocks[1] }),
+    await startBeside(clocks, t, settings, { clock: clocks[1] }),
   ]
   const { eventstore } = stack!
   const numbers = Array.from({ length: REQUESTS }, (_, n) => n)
