@@ -226,4 +226,11 @@ export const startService = async (
   }
 }
 
+/**
+ * Starts a service beside others on the same servers, while all clocks advance: the first one marks its read models as
+ * written 250 ms after the first row, and a start waits for that.
+ */
+export const startBeside = (clocks: readonly VirtualClock[], ...given: Parameters<typeof startService>) =>
+  walking(clocks, () => startService(...given))
+
 export type Started = Awaited<ReturnType<typeof startService>>

@@ -1,12 +1,12 @@
 import t from 'tap'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import type { Problem } from '../http/people.ts'
-import { startService } from '../start.ts'
+import { startBeside, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { walking } from '../walking-clock.ts'
 import { openLogOf } from './named-servers.ts'
-import { issue, startBeside } from './revoking.ts'
+import { issue } from './revoking.ts'
 import { startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t)

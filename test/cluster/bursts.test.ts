@@ -7,7 +7,7 @@ import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { walking } from '../walking-clock.ts'
 import { openLogOf, type Settings } from './named-servers.ts'
-import { type Bearer, becomes, issue, known, revoke, startBeside, use } from './revoking.ts'
+import { type Bearer, becomes, issue, known, revoke, use } from './revoking.ts'
 import { startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t)
@@ -66,7 +66,8 @@ await t.test('many requests sent to one instance take effect on another one', { 
     AT_ONCE,
     async () => void issued.push(await issue(a)),
   )
-  const b = await startBeside(clocks, t, settings, { clock: clocks[1] })
+  // The first instance has marked its read models, because it has written more than 1,000 events.
+  const b = await startService(t, settings, { clock: clocks[1] })
 
   await t.test('an instance that has just started answers the first requests of many tokens', async (t) => {
     const statuses = await Promise.all(issued.map(({ bearer }) => use(b, bearer)))

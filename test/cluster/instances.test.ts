@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
 import type { Problem } from '../http/people.ts'
-import { type Started, startService } from '../start.ts'
+import { type Started, startBeside, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { walking } from '../walking-clock.ts'
-import { issue, revoke, startBeside } from './revoking.ts'
+import { issue, revoke } from './revoking.ts'
 import { controlling, startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t)

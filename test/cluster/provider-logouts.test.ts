@@ -3,10 +3,9 @@ import t, { type Test } from 'tap'
 import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
 import { logoutToken, sendLogout } from '../http/logout-token.ts'
 import { bearer, logIn, OIDC, oidcSettings, PUBLIC } from '../http/people.ts'
-import { type Started, startService } from '../start.ts'
+import { type Started, startBeside, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { walking } from '../walking-clock.ts'
-import { startBeside } from './revoking.ts'
 import { controlling, startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t)

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import { type Started, startService } from '../start.ts'
-import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
+import { type Started, startBeside, startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { walking } from '../walking-clock.ts'
 import { type Stack, startStack } from './stack.ts'
@@ -56,13 +56,6 @@ const many = async (count: number, work: () => Promise<void>) => {
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
 }
-
-/**
- * Starts a service beside others on the same servers, while all clocks advance: the first one marks its read models as
- * written 250 ms after the first row, and a start waits for that.
- */
-export const startBeside = (clocks: readonly VirtualClock[], ...given: Parameters<typeof startService>) =>
-  walking(clocks, () => startService(...given))
 
 /**
  * Starts two instances on these servers, the second with its own connection to the event store. Their clocks stand

@@ -1,9 +1,8 @@
 import t from 'tap'
-import { startService } from '../start.ts'
+import { startBeside, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { walking } from '../walking-clock.ts'
-import { startBeside } from './revoking.ts'
 import { startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t, { needs: { eventstore: 'it loses its quorum' } })
