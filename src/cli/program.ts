@@ -3,9 +3,63 @@ import { messageOf, Refusal } from '../base/errors.ts'
 import { EXIT, isFailure } from '../base/failure.ts'
 import { version } from '../base/version.ts'
 import { isConfigError } from '../config/problem.ts'
-import { historyHelp } from './history-help.ts'
 import { type Around, type CommandServices, insistOnValues } from './options.ts'
 import type { Terminal } from './terminal/terminal.ts'
+
+/** Verbs on the history, in the order of the help. A verb with subcommands stands for all of them. */
+const VERBS = [
+  'events',
+  'checkpoint',
+  'prove',
+  'verify-proof',
+  'state',
+  'diff',
+  'token find',
+  'subjects',
+  'ledger',
+  'backup',
+  'restore',
+  'export',
+  'import',
+  'log',
+  'migrate',
+] as const
+
+const TEXT = `Verbs on the history:
+
+TABLE
+
+Sources: the service at --address; --data DIR an embedded store, also while a
+service uses it; --store the servers of --config.
+MOMENT: an RFC 3339 time, a day, -1h, a position such as #12, or an index such as @3.
+Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 check failed or
+difference, 4 not found, 5 not allowed, 6 conflict, 7 unavailable, 130 interrupted
+`
+
+/** The command with these words; its subcommands, if it has any. */
+const commandsOf = (
+  root: Command,
+  words: readonly string[],
+): readonly (readonly [name: string, command: Command])[] => {
+  const found = words.reduce<Command | undefined>((at, word) => at?.commands.find((one) => one.name() === word), root)
+  if (!found) return []
+  const name = words.join(' ')
+  return found.commands.length === 0
+    ? [[name, found]]
+    : found.commands.map((command) => [`${name} ${command.name()}`, command] as const)
+}
+
+const argumentsOf = ({ registeredArguments }: Command): string =>
+  registeredArguments.map((one) => (one.required ? ` <${one.name()}>` : ` [${one.name()}]`)).join('')
+
+/** Help of all verbs on the history, made from the commands of the program. */
+const historyHelp = (root: Command): string => {
+  const rows = VERBS.flatMap((verb) => commandsOf(root, verb.split(' '))).map(
+    ([name, command]) => [`${name}${argumentsOf(command)}`, command.summary() || command.description()] as const,
+  )
+  const width = Math.max(...rows.map(([usage]) => usage.length))
+  return TEXT.replace('TABLE', rows.map(([usage, summary]) => `  ${usage.padEnd(width)}  ${summary}`).join('\n'))
+}
 
 type AddVerb = (program: Command, given: CommandServices) => void
 
@@ -15,25 +69,25 @@ const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
   config: async () => (await import('./config.ts')).addConfig,
   token: async () => (await import('./token/token.ts')).addToken,
   sessions: async () => (await import('./token/sessions.ts')).addSessions,
-  'can-i': async () => (await import('./access/can-i.ts')).addCanI,
-  whoami: async () => (await import('./access/whoami.ts')).addWhoAmI,
+  'can-i': async () => (await import('./access/access.ts')).addCanI,
+  whoami: async () => (await import('./access/access.ts')).addWhoAmI,
   access: async () => (await import('./access/access.ts')).addAccess,
   events: async () => (await import('./history/events.ts')).addEvents,
   state: async () => (await import('./history/state.ts')).addState,
   diff: async () => (await import('./history/state.ts')).addDiff,
   checkpoint: async () => (await import('./ledger/checkpoint.ts')).addCheckpoint,
-  prove: async () => (await import('./history/proof/prove.ts')).addProve,
-  'verify-proof': async () => (await import('./history/proof/verify-proof.ts')).addVerifyProof,
+  prove: async () => (await import('./history/prove.ts')).addProve,
+  'verify-proof': async () => (await import('./history/prove.ts')).addVerifyProof,
   subjects: async () => (await import('./history/subjects.ts')).addSubjects,
   flag: async () => (await import('./flag/flag.ts')).addFlag,
   evaluate: async () => (await import('./flag/evaluate.ts')).addEvaluate,
-  export: async () => (await import('./export.ts')).addExport,
-  import: async () => (await import('./import/import.ts')).addImport,
+  export: async () => (await import('./flag-documents.ts')).addExport,
+  import: async () => (await import('./flag-documents.ts')).addImport,
   projections: async () => (await import('./offline/projections.ts')).addProjections,
   ledger: async () => (await import('./ledger/ledger.ts')).addLedger,
   log: async () => (await import('./offline/log.ts')).addLog,
   backup: async () => (await import('./offline/backup.ts')).addBackup,
-  restore: async () => (await import('./offline/restore.ts')).addRestore,
+  restore: async () => (await import('./offline/backup.ts')).addRestore,
   migrate: async () => (await import('./offline/migrate.ts')).addMigrate,
   version: async () => (await import('./version.ts')).addVersion,
 }

@@ -1,8 +1,11 @@
 import type { Command } from 'commander'
 import { grantText } from '../../access/grants.ts'
 import { RIGHTS } from '../../access/rights.ts'
-import type { AccessReview } from '../../contract/access.ts'
-import type { Client } from '../client/client.ts'
+import { escapeControl } from '../../base/control-characters.ts'
+import { EXIT } from '../../base/failure.ts'
+import type { Access, AccessChecked, AccessReview } from '../../contract/access.ts'
+import type { Authentication } from '../../contract/token.ts'
+import { type Client, ifAllowed } from '../client/client.ts'
 import {
   type CommandServices,
   clientOf,
@@ -12,8 +15,140 @@ import {
   withOutput,
   withTarget,
 } from '../options.ts'
-import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
-import { why } from './can-i.ts'
+import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
+import { nameOf } from '../token/holder.ts'
+
+const METHODS: Readonly<Record<string, string>> = {
+  METHOD_TOKEN: 'static token',
+  METHOD_OIDC: 'OpenID Connect login',
+}
+
+/** A login method in words. Methods that a deployment may rename are shown by their name. */
+const methodOf = (method: string): string =>
+  METHODS[method] ??
+  method
+    .replace(/^METHOD_/, '')
+    .toLowerCase()
+    .replaceAll('_', ' ')
+
+const accessOf = ({ full, namespaceKey, grants = [] }: Access): string => {
+  if (full) return 'full access'
+  const given = grants.map(({ namespaceKey: place, role, rights }) =>
+    grantText({ place, ...(role === undefined ? { rights } : { role }) }),
+  )
+  if (given.length > 0) return given.join(', ')
+  return namespaceKey === undefined
+    ? 'nothing'
+    : `full access to namespace ${namespaceKey}, but no rights outside of it`
+}
+
+/**
+ * Describes the token: its name, login method, access and expiry. `record` is undefined if the token may not read its
+ * own record.
+ */
+const about = (access: Access, record: Authentication | undefined): readonly string[] => {
+  const { authenticationId: id, expiresAt, publishable } = access
+  if (id === undefined) return ['No token is in use: the service requires none.']
+  const name = record && nameOf(record)
+  return [
+    `Token ${id}`,
+    ...(name ? [`Name: ${name}`] : []),
+    ...(record ? [`Method: ${methodOf(record.method)}`] : []),
+    `Access: ${accessOf(access)}`,
+    expiresAt === undefined ? 'It never expires.' : `Expires ${expiresAt}`,
+    ...(publishable ? ['It can be published.'] : []),
+  ]
+}
+
+/** Record of the token in use; undefined if there is none or the token may not read it. */
+const ownRecord = async ({ ask }: Client, { authenticationId }: Access): Promise<Authentication | undefined> => {
+  return authenticationId === undefined ? undefined : ifAllowed(ask<Authentication>('GET', '/auth/v1/self'))
+}
+
+const whoAmI = async (options: TargetOptions & OutputOptions, given: CommandServices): Promise<void> => {
+  const client = await clientOf(options, given)
+  const access = await client.ask<Access>('GET', '/auth/v1/access')
+  if (options.output === 'table' && options.field === undefined && !options.quiet)
+    for (const line of about(access, await ownRecord(client, access))) given.terminal.info(escapeControl(line))
+  printMany(
+    given.terminal,
+    access.places,
+    access,
+    ({ namespaceKey }) => namespaceKey,
+    [
+      ['NAMESPACE', ({ namespaceKey }) => namespaceKey],
+      ['RIGHTS', ({ rights }) => rights.join(' ')],
+    ],
+    options,
+  )
+}
+
+/** `rollcall whoami`: lists the rights of the token in use by namespace. */
+export const addWhoAmI = (program: Command, given: CommandServices): void => {
+  withField(withOutput(withTarget(program.command('whoami'), given), ['table', 'json', 'ndjson', 'name']))
+    .summary('list the rights of the token in use')
+    .description(
+      'Lists the rights of the token in use by namespace; * stands for all namespaces and the deployment, or for all rights.',
+    )
+    .action((options: TargetOptions & OutputOptions) => whoAmI(options, given))
+}
+
+type CanIOptions = TargetOptions &
+  OutputOptions & { readonly namespace?: string; readonly tokenId?: string; readonly at?: string }
+
+/** Reason why a token is or is not allowed to do something, in words. */
+const why = ({ reason, because }: Pick<AccessChecked, 'reason' | 'because'>): string => {
+  if (because) {
+    const { namespaceKey: place, role, rule, grant } = because
+    const granted = role === undefined ? `grant ${grant + 1}, in ${place}` : grantText({ place, role })
+    return `granted by ${granted}${rule === undefined ? '' : `, from the rule ${rule}`}`
+  }
+  const words: Readonly<Record<AccessChecked['reason'], string>> = {
+    full_reach: 'the token has full access',
+    namespaced: 'the token was created for this namespace',
+    granted: 'granted',
+    open: 'the service requires no token',
+    not_granted: 'no grant includes it',
+    token_expired: 'the token is expired',
+    token_deleted: 'the token is deleted',
+    token_unknown: 'no token has this id',
+  }
+  return words[reason]
+}
+
+const canI = async (right: string, options: CanIOptions, given: CommandServices): Promise<void> => {
+  const { namespace: namespaceKey, tokenId: id, at } = options
+  const { ask } = await clientOf(options, given)
+  const checked = await ask<AccessChecked>('GET', '/auth/v1/access/check', { query: { right, namespaceKey, id, at } })
+  const answer = checked.allowed ? 'yes' : 'no'
+  printOne(
+    given.terminal,
+    checked,
+    () => answer,
+    [
+      ['ALLOWED', () => answer],
+      ['WHY', why],
+      ['RIGHT', ({ right }) => right],
+      ['NAMESPACE', ({ namespaceKey }) => namespaceKey],
+    ],
+    options,
+  )
+  if (!checked.allowed) given.endWith(EXIT.check)
+}
+
+/** `rollcall can-i`: checks whether a token has a right, now or as of a moment, and why. */
+export const addCanI = (program: Command, given: CommandServices): void => {
+  withField(
+    withOutput(withMoment(withTarget(program.command('can-i <right>'), given), given), ['table', 'json', 'name']),
+  )
+    .summary('check whether a token has a right, and why')
+    .description(
+      'Checks whether a token (by default the token in use) has a right, such as flag.update, in a namespace (by default in all namespaces). Exit code 0: the token has the right; 3: it does not.',
+    )
+    .option('-n, --namespace <key>', 'namespace (default: all)')
+    .option('--token-id <id>', 'id of the token to check (default: the token in use)')
+    .action((right: string, options: CanIOptions) => canI(right, options, given))
+}
 
 type AccessOptions = TargetOptions & OutputOptions & { readonly namespace?: string; readonly at?: string | undefined }
 type Able = AccessReview['entries'][number] & { readonly right: string }

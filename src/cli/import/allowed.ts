@@ -4,7 +4,7 @@ import type { Info } from '../../contract/operations.ts'
 import { type Client, ifAllowed } from '../client/client.ts'
 import { each } from '../client/contents.ts'
 import type { Plan } from './plan.ts'
-import type { Problem } from './rules.ts'
+import type { Problem } from './problems.ts'
 import type { Step } from './steps.ts'
 
 type Quotas = Readonly<Record<'flags_per_namespace' | 'segments_per_namespace' | 'namespaces', number>>

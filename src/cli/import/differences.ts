@@ -8,7 +8,7 @@ import { constraintBody } from '../../contract/flags/segment.ts'
 import { variantBody } from '../../contract/flags/variant.ts'
 import type { WholeFlag } from '../client/contents.ts'
 import type { FlagPart, SegmentPart } from '../document/read.ts'
-import { rankOf } from './check.ts'
+import { rankOf } from './problems.ts'
 
 /** One member of a request for several changes (api.md §7.9). */
 export type Change = { readonly op: string; readonly [member: string]: unknown }

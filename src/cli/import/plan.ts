@@ -6,8 +6,7 @@ import { type Client, segment } from '../client/client.ts'
 import { each, type WholeFlag, wholeFlag } from '../client/contents.ts'
 import { all } from '../client/lists.ts'
 import type { Document, FlagPart, NamespacePart, SegmentPart } from '../document/read.ts'
-import { flagProblems, notUnique, segmentProblems, twice } from './check.ts'
-import { type Problem, problemsOf } from './rules.ts'
+import { flagProblems, notUnique, type Problem, problemsOf, segmentProblems, twice } from './problems.ts'
 
 type PlanOptions = { readonly skipExisting: boolean; readonly drop: boolean }
 type Keys = { readonly flags: readonly string[]; readonly segments: readonly string[] }

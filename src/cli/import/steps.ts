@@ -1,10 +1,9 @@
 import type { Right } from '../../access/rights.ts'
 import { type Client, segment } from '../client/client.ts'
 import type { WholeFlag } from '../client/contents.ts'
-import { batchesOf, sendBatches } from './batches.ts'
 import { type Change, flagChanges, segmentChanges } from './differences.ts'
 import type { Plan } from './plan.ts'
-import { makeFlag, makeSegment, type Rest, type Write, writer } from './write.ts'
+import { batchesOf, makeFlag, makeSegment, type Rest, sendBatches, type Write, writer } from './write.ts'
 
 /**
  * One item of the import, written completely or not at all. The steps of a phase begin one after another to keep the

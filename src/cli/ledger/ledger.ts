@@ -76,7 +76,7 @@ const addRestart = (ledger: Command, given: CommandServices): void => {
 }
 
 const addRotateKey = (ledger: Command, given: CommandServices): void => {
-  const { load, terminal, clock } = given
+  const { terminal, clock } = given
   withYes(ledger.command('rotate-key'), given)
     .summary('replace the signing key of the ledger')
     .description('The first checkpoint of the new key carries both signatures. Then the old private key is destroyed.')
@@ -85,7 +85,7 @@ const addRotateKey = (ledger: Command, given: CommandServices): void => {
       const { compromised = false, yes = false } = options
       const config = dataConfig(options, terminal)
       await confirm(terminal, 'Replace the signing key? The old private key is destroyed.', yes)
-      const { rotateLedgerKey } = await load(() => import('../../app/ledger/rotate-key.ts'))
+      const { rotateLedgerKey } = await operations(given)
       const { vkey, isContinued } = await rotateLedgerKey(config, clock, compromised, terminal.info)
       terminal.info(isContinued ? 'An interrupted change is completed.' : 'The signing key is replaced.')
       terminal.print(`${vkey}\n`)

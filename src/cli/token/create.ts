@@ -1,8 +1,12 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
+import { EVERYWHERE, grantText, type Read, readGrant, readRights } from '../../access/grants.ts'
+import { isRight } from '../../access/rights.ts'
 import type { NewlyIssued, TokenRequest } from '../../app/offline/offline.ts'
 import { fail, isFailure } from '../../base/failure.ts'
 import type { Config } from '../../config/load.ts'
 import { parseDuration } from '../../config/types.ts'
+import type { GrantAsked } from '../../contract/grants.ts'
+import type { Authentication } from '../../contract/token.ts'
 import { type Client, client, isUnreachable, segment } from '../client/client.ts'
 import { findToken } from '../client/credential.ts'
 import { dataConfig, embeddedConfig } from '../offline/store-config.ts'
@@ -19,8 +23,41 @@ import {
   withTarget,
 } from '../options.ts'
 import { type OutputOptions, printOne, table } from '../terminal/output.ts'
-import { grantsDiffer, rightsAt, roleAt } from './grants.ts'
 import { TOKEN_COLUMNS } from './holder.ts'
+
+type Shown = NonNullable<Authentication['grants']>[number]
+
+const gathered = (read: Read, others: readonly GrantAsked[]): readonly GrantAsked[] => {
+  if ('wrong' in read) throw new InvalidArgumentError(`It ${read.wrong}.`)
+  const { place: namespaceKey, role, rights } = read.grant
+  return [...others, { namespaceKey, role, rights: rights?.filter(isRight) }]
+}
+
+/** Collects grants of the form `ROLE@NAMESPACE` from a repeatable option. */
+const roleAt = (text: string, others: readonly GrantAsked[] = []): readonly GrantAsked[] =>
+  gathered(readGrant(text), others)
+
+/** Collects grants of the form `RIGHT,RIGHT@NAMESPACE` from a repeatable option. */
+const rightsAt = (text: string, others: readonly GrantAsked[] = []): readonly GrantAsked[] =>
+  gathered(readRights(text), others)
+
+const byText = (a: string, b: string): number => (a < b ? -1 : 1)
+/** Canonical text of a grant, independent of the order of its rights. */
+const grantWords = ({ namespaceKey: place, role, rights = [] }: GrantAsked | Shown): string =>
+  role === undefined ? grantText({ place, rights: rights.toSorted(byText) }) : grantText({ place, role })
+
+/**
+ * Difference between the requested grants and those of a record; undefined if there is none. Older services ignore
+ * grants.
+ */
+const grantsDiffer = (
+  { role, grants, namespaceKey }: Pick<TokenRequest, 'role' | 'grants' | 'namespaceKey'>,
+  record: Pick<Authentication, 'grants'>,
+): string | undefined => {
+  const due = role === undefined ? grants : [{ namespaceKey: namespaceKey ?? EVERYWHERE, role, rights: undefined }]
+  const [requested, issued] = [due, record.grants].map((all) => (all ?? []).map(grantWords).join(' '))
+  return requested === issued ? undefined : `Requested: ${requested || 'no grants'}; issued: ${issued || 'no grants'}.`
+}
 
 const DAY_MS = 86_400_000
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/

@@ -8,7 +8,7 @@ import type { Selection } from '../../../verifier/proof/cover.ts'
 import type { ExportForm } from './forms.ts'
 import { PARTIAL } from './part-writer.ts'
 import { type Earlier, isSplit, partPath, type Split } from './parts.ts'
-import type { ExportRange } from './source.ts'
+import type { ExportRange } from './sources.ts'
 
 type Output = { readonly out: string; readonly split: Split; readonly gzip: boolean; readonly form: ExportForm }
 

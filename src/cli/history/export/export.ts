@@ -10,9 +10,8 @@ import { type FilterOptions, filtersOf, withFilters, withPeriod } from '../filte
 import { PARTIAL, streamWriter } from './part-writer.ts'
 import { isSplit, partPath } from './parts.ts'
 import { type ExportRequest, runExport } from './run.ts'
-import { serviceSource } from './service-source.ts'
-import type { ExportSource } from './source.ts'
-import { storeSource } from './store-source.ts'
+import type { ExportSource } from './sources.ts'
+import { serviceSource, storeSource } from './sources.ts'
 
 type ExportOptions = TargetOptions &
   StoreOptions &

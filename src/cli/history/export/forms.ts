@@ -5,7 +5,7 @@ import { CSV_TITLES, csvLine } from '../../../verifier/export/csv.ts'
 import { type ExportFormat, ledgerIdIn, type Manifest } from '../../../verifier/export/manifest.ts'
 import { type FileLines, linesOfFile, type Measured } from '../../../verifier/export/read-file.ts'
 import type { PlacedLine, ReadLinesOf } from '../../../verifier/export/read-line.ts'
-import type { ExportedEvent, FileEncoder } from './file-encoder.ts'
+import type { ExportedEvent, FileEncoder } from './sources.ts'
 
 /**
  * Form of export files: bytes before the first event; text of an event, by which files are split (undefined: left out);
@@ -47,9 +47,9 @@ const readOcsf: ReadLinesOf<PlacedLine> = (bytes) => {
 
 /** Returns the form of Parquet. Its library is loaded only then. */
 const parquetForm = async (): Promise<ExportForm> => {
-  const { storedTexts } = await import('../parquet/columns.ts')
-  const { parquetEncoder } = await import('../parquet/encode.ts')
-  const { parquetLines } = await import('../parquet/read.ts')
+  const { storedTexts } = await import('../parquet.ts')
+  const { parquetEncoder } = await import('../parquet.ts')
+  const { parquetLines } = await import('../parquet.ts')
   return {
     headBytes: 0,
     text: ({ event }) => storedTexts(event()),

@@ -1,9 +1,9 @@
 import { basename } from 'node:path'
 import { fail } from '../../../base/failure.ts'
 import type { ExportFile } from '../../../verifier/export/manifest.ts'
-import type { ExportedEvent, FileEncoder } from './file-encoder.ts'
 import type { ExportForm } from './forms.ts'
 import { fileWriter, type PartWriter } from './part-writer.ts'
+import type { ExportedEvent, FileEncoder } from './sources.ts'
 
 /** Bounds of one file: number of events, and bytes before compression. Undefined: one file for everything. */
 export type Split = { readonly events?: number | undefined; readonly bytes?: number | undefined }

@@ -1,7 +1,8 @@
+import { basename } from 'node:path'
 import { fail } from '../../../base/failure.ts'
 import { insistOnCheckpoint, keysOf, retainedText } from '../../../verifier/check/evidence.ts'
 import { type ExportFile, type ExportFormat, type Manifest, manifestText } from '../../../verifier/export/manifest.ts'
-import { isSameHash } from '../../../verifier/hashes.ts'
+import { type Hash, isSameHash } from '../../../verifier/hashes.ts'
 import type { VerifiedCheckpoint } from '../../../verifier/note/signatures.ts'
 import { vkeyOf } from '../../../verifier/note/vkey.ts'
 import { base64Of } from '../../../verifier/platform.ts'
@@ -12,8 +13,32 @@ import { earlierParts } from './earlier.ts'
 import { formOf } from './forms.ts'
 import { fileWriter, type PartWriter } from './part-writer.ts'
 import { exportParts, type Split } from './parts.ts'
-import { proofFile } from './proof-file.ts'
-import type { ExportRange, ExportSelection, ExportSource } from './source.ts'
+import type { ExportRange, ExportSelection, ExportSource } from './sources.ts'
+
+/** Number of hashes that stand in the manifest itself. */
+const IN_MANIFEST = 64
+
+/** Collects the hashes of a cover. They go into the file of the path once there are more than a manifest has. */
+const proofFile = (path: string) => {
+  let first: string[] = []
+  let count = 0
+  let file: PartWriter | undefined
+  return {
+    add: async (hashes: readonly Hash[]): Promise<void> => {
+      const texts = hashes.map(base64Of)
+      count += texts.length
+      if (count <= IN_MANIFEST) return void first.push(...texts)
+      file ??= await fileWriter(path, false)
+      await file.write([...first, ...texts].map((text) => `${text}\n`).join(''))
+      first = []
+    },
+    end: async (): Promise<Manifest['proof']> => {
+      if (file === undefined) return { count, hashes: first }
+      const { sha256 } = await file.end()
+      return { count, file: basename(path), sha256 }
+    },
+  }
+}
 
 export type ExportRequest = {
   readonly selection: ExportSelection

@@ -24,8 +24,7 @@ import { abortOn } from '../../signals.ts'
 import { type Column, type OutputOptions, printMany } from '../../terminal/output.ts'
 import { progressBar } from '../../terminal/progress.ts'
 import { printForeign } from '../../terminal/terminal.ts'
-import { comparedModels } from './service-models.ts'
-import { exportedRecords, paced, type ReplaySource, recordsOfService, untilTest } from './sources.ts'
+import { comparedModels, exportedRecords, paced, type ReplaySource, recordsOfService, untilTest } from './sources.ts'
 
 type ReplayOptions = TargetOptions &
   StoreOptions &

@@ -1,16 +1,66 @@
-import type { ReplayedPages } from '../../../app/offline/replay.ts'
+import type { ComparedModels, ComparedRow, ReplayedPages } from '../../../app/offline/replay.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { fail } from '../../../base/failure.ts'
+import type { Config } from '../../../config/load.ts'
+import type { ReadModel, ReadModelRow } from '../../../contract/history/state.ts'
 import type { GivenExport } from '../../../verifier/check/inputs.ts'
 import { lineReader } from '../../../verifier/check/lines.ts'
 import type { StoredRecord } from '../../../verifier/entry.ts'
 import { indexedEvent } from '../../../verifier/export/facts.ts'
 import { eventLine } from '../../../verifier/export/ndjson.ts'
 import { linesOfFile } from '../../../verifier/export/read-file.ts'
-import type { Client } from '../../client/client.ts'
+import { type Client, segment } from '../../client/client.ts'
 import { momentOf } from '../../moment.ts'
-import { serviceSource } from '../export/service-source.ts'
+import { embeddedConfig } from '../../offline/store-config.ts'
+import { type CommandServices, clientOf, type TargetOptions } from '../../options.ts'
+import { linesIn, serviceSource } from '../export/sources.ts'
 import { indexIn } from '../filters.ts'
+
+const broken = (): never => fail('failed', 'The service sent a line that is not a row of a read model.')
+
+const parsed = (line: string): unknown => {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return broken()
+  }
+}
+
+const rowIn = (line: string): ComparedRow => {
+  const { key, position, sha256 } = parsed(line) as ReadModelRow
+  if (typeof key !== 'string' || typeof sha256 !== 'string' || !/^\d{1,19}$/.test(position)) broken()
+  return { key, sha256, position: BigInt(position) }
+}
+
+/** Read models of a running service (api.md §16.19). */
+const modelsOfService = (client: Client, stop: AbortSignal): ComparedModels => ({
+  rows: async (name, version) => {
+    const { body } = await client.open(`/audit/v1/read-models/${segment(name)}`, {}, stop)
+    const pages = linesIn(body!)
+    const first = await pages.next()
+    const [head, ...rest] = first.done ? broken() : first.value
+    if ((parsed(head ?? broken()) as ReadModel).version !== version) {
+      await pages.return(undefined)
+      return undefined
+    }
+    return (async function* () {
+      yield rest.map(rowIn)
+      for await (const lines of pages) yield lines.map(rowIn)
+    })()
+  },
+})
+
+/** The read models that `--compare` names: those of a service if it is an address, else those of a data directory. */
+export const comparedModels = async (
+  { compare, into, ...options }: TargetOptions & { readonly compare?: string; readonly into?: string },
+  given: CommandServices,
+  stop: AbortSignal,
+): Promise<Config | ComparedModels | undefined> => {
+  if (compare === undefined) return undefined
+  if (!/^https?:\/\//i.test(compare)) return embeddedConfig({ data: compare }, given.terminal)
+  if (into !== undefined) fail('usage', '--compare with an address cannot be used with --into.')
+  return modelsOfService(await clientOf({ ...options, address: compare }, given), stop)
+}
 
 /** Maximum number of records of a page. */
 const PAGE = 1_000

@@ -6,12 +6,44 @@ import type { Namespace } from '../contract/resource.ts'
 import { type Client, segment } from './client/client.ts'
 import { each, wholeFlag } from './client/contents.ts'
 import { all } from './client/lists.ts'
-import { jsonText, type Tree, yamlText } from './document/text.ts'
-import { type Contents, documentTree } from './document/tree.ts'
-import { type CommandServices, clientOf, names, type TargetOptions, withMoment, withTarget } from './options.ts'
+import { type Contents, documentTree, jsonText, type Tree, yamlText } from './document/tree.ts'
+import type { ImportOptions } from './import/run.ts'
+import {
+  type CommandServices,
+  clientOf,
+  names,
+  type TargetOptions,
+  withMoment,
+  withReason,
+  withTarget,
+} from './options.ts'
 import { progressBar } from './terminal/progress.ts'
 import { printForeign } from './terminal/terminal.ts'
 import { writeWhole } from './whole-file.ts'
+
+/** `rollcall import`: creates the flags, segments and namespaces of a document in a running service. */
+export const addImport = (program: Command, given: CommandServices): void => {
+  withReason(withTarget(program.command('import [files...]'), given))
+    .summary('create the flags and segments of documents')
+    .description(
+      'Creates the namespaces, segments and flags of YAML or JSON documents. All documents, rights and numbers of items are checked before the first write.',
+    )
+    .option('--stdin', 'read the document from standard input')
+    .option('--skip-existing', 'keep existing flags and segments unchanged')
+    .option(
+      '--drop',
+      'change existing flags and segments to the document, and at the end delete those that it does not have',
+    )
+    .option('--dry-run', 'only print the plan (+ create, * change, ~ skip, - delete) and write nothing')
+    .option('-y, --yes', 'skip the confirmation')
+    .option('--no-progress', 'no progress bar')
+    .action(async (files: readonly string[], options: ImportOptions) => {
+      // The module is loaded here because it includes the validation rules of the service; other commands start faster
+      // without it.
+      const { runImport } = await import('./import/run.ts')
+      await runImport(files, options, given)
+    })
+}
 
 type ExportOptions = TargetOptions & {
   readonly output?: string
