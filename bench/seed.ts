@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createDefaultNamespace } from '../src/app/features/bootstrap.ts'
+import { createDefaultNamespace } from '../src/app/features/tokens.ts'
 import { openStores } from '../src/app/stores/stores.ts'
 import { systemClock } from '../src/base/clock.ts'
 import { enveloper } from '../src/commands/envelope.ts'

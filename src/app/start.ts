@@ -1,12 +1,11 @@
 import { type AddressInfo, isIPv6 } from 'node:net'
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, systemClock, type Timer } from '../base/clock.ts'
 import { isFailure } from '../base/failure.ts'
 import type { Tracer } from '../base/tracing.ts'
 import type { Config } from '../config/load.ts'
 import { shutDown } from '../http/server.ts'
 import { type Composed, compose } from './compose.ts'
 import { serverSettings } from './core/settings.ts'
-import { endInTime, unlessEnding } from './lifecycle/ending.ts'
 import { causeOf, type StopCause } from './lifecycle/presence.ts'
 import { bound, serving } from './lifecycle/serving.ts'
 import { sooner, standbyServer } from './lifecycle/standby-server.ts'
@@ -14,10 +13,57 @@ import { damageWatch } from './stores/damage.ts'
 import type { InitialState } from './stores/store-listeners.ts'
 import { openStores, type Stores } from './stores/stores.ts'
 import { type Fatal, faults } from './telemetry/fatal.ts'
-import { logForeignLines } from './telemetry/foreign-lines.ts'
+import { logForeignLines } from './telemetry/limited-lines.ts'
 import { type Logger, loggerOf } from './telemetry/logger.ts'
 import { hasOwnLine } from './telemetry/outage-log.ts'
 import { tracerOf } from './telemetry/tracing.ts'
+
+/** Time in ms for running work to stop by itself after the abort, before its stores are closed. */
+const STOP_MS = 4_000
+
+/**
+ * Resolves with the result of the work. Rejects with the reason of the signal if the work does not stop soon after the
+ * abort.
+ */
+export const unlessEnding = async <T>(
+  { after }: Pick<Clock, 'after'>,
+  work: Promise<T>,
+  ending: AbortSignal | undefined,
+): Promise<T> => {
+  if (!ending) return work
+  let timer: Timer | undefined
+  let stop = (): void => undefined
+  const left = new Promise<never>((_, reject) => {
+    stop = () => void (timer = after(STOP_MS, () => reject(ending.reason as Error)))
+  })
+  if (ending.aborted) stop()
+  else ending.addEventListener('abort', stop)
+  try {
+    return await Promise.race([work, left])
+  } finally {
+    ending.removeEventListener('abort', stop)
+    timer?.cancel()
+  }
+}
+
+/** Ends the process `grace` milliseconds after the abort, even if the shutdown is incomplete. */
+export const endInTime = (
+  { after }: Pick<Clock, 'after'>,
+  ending: AbortSignal | undefined,
+  grace: number,
+  logger: Pick<Logger, 'warn'>,
+  cut: (() => void) | undefined,
+): void => {
+  const late = () => {
+    const left = process.getActiveResourcesInfo().length
+    logger.warn(
+      { left },
+      'the shutdown takes longer than server.shutdown_grace, so running requests are aborted; no acknowledged write is lost',
+    )
+    cut?.()
+  }
+  ending?.addEventListener('abort', () => void after(grace, late).unref(), { once: true })
+}
 
 /** Fraction of the grace period for running requests. The rest of the grace period is for closing the stores. */
 const REQUESTS = 0.8

@@ -4,8 +4,13 @@ import { setImmediate } from 'node:timers/promises'
 import { MessageChannel, type Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
-import { answerReads } from '../../src/app/as-of-thread/answers.ts'
-import { PIECE, rowOf, type ThreadRequest, type ThreadResponse } from '../../src/app/as-of-thread/messages.ts'
+import {
+  answerReads,
+  PIECE,
+  rowOf,
+  type ThreadRequest,
+  type ThreadResponse,
+} from '../../src/app/as-of-thread/messages.ts'
 import { asOfWorker } from '../../src/app/as-of-thread/worker.ts'
 import { outageLog } from '../../src/app/telemetry/outage-log.ts'
 import { type AsOfReads, asOfReads } from '../../src/as-of/reads.ts'

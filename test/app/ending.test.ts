@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import t from 'tap'
-import { endInTime, unlessEnding } from '../../src/app/lifecycle/ending.ts'
+import { endInTime, unlessEnding } from '../../src/app/start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 /** Counts the listeners of a signal and the signals derived from it. */

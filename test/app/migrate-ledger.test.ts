@@ -1,7 +1,7 @@
 import { chmod, copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { moveLedger } from '../../src/app/migrate/move-ledger.ts'
+import { moveLedger } from '../../src/app/migrate/migrate.ts'
 import type { SealedRecord } from '../../src/ledger/ledger-store.ts'
 import { newSigningKey, pemOf } from '../../src/ledger/signing-keys.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'

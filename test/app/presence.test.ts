@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { aboutOf } from '../../src/app/lifecycle/about.ts'
+import { aboutOf } from '../../src/app/features/instance.ts'
 import { presenceOf } from '../../src/app/lifecycle/presence.ts'
 import { canonical } from '../../src/base/canonical.ts'
 import { version } from '../../src/base/version.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readinessOf } from '../../src/app/lifecycle/readiness.ts'
+import { readinessOf } from '../../src/app/features/instance.ts'
 import type { Stores } from '../../src/app/stores/stores.ts'
 import type { LedgerState } from '../../src/ledger/ledger-keeper.ts'
 import { noted } from '../noted.ts'

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { changeSigningKey } from '../../src/app/ledger/rotate-key.ts'
+import { changeSigningKey } from '../../src/app/ledger/operations.ts'
 import { ledgerOfLog } from '../../src/ledger/ledger-of-log.ts'
 import { newSigningKey } from '../../src/ledger/signing-keys.ts'
 import { tileMacs } from '../../src/ledger/tiles/tile-macs.ts'

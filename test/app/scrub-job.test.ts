@@ -1,5 +1,5 @@
 import t from 'tap'
-import { scrubJob } from '../../src/app/ledger/scrub-job.ts'
+import { scrubJob } from '../../src/app/features/ledger.ts'
 import { Refusal } from '../../src/base/errors.ts'
 import type { Job } from '../../src/jobs/queue.ts'
 import type { LedgerState } from '../../src/ledger/ledger-keeper.ts'

@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import t from 'tap'
 import { builtInSqlite } from '../../src/adapters/embedded/sqlite.ts'
-import { logForeignLines } from '../../src/app/telemetry/foreign-lines.ts'
-import { oncePerMinute } from '../../src/app/telemetry/warnings.ts'
+import { logForeignLines, oncePerMinute } from '../../src/app/telemetry/limited-lines.ts'
 
 await t.test('each kind of warning is logged at most once a minute', async (t) => {
   const told: unknown[] = []

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
-import { progressLines } from '../../src/app/telemetry/progress-lines.ts'
+import { progressLines } from '../../src/app/telemetry/limited-lines.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import { projections } from '../../src/projections/all.ts'

@@ -2,8 +2,8 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { type Files, openReadOnly } from '../../adapters/embedded/read-only.ts'
 import { asOfReads } from '../../as-of/reads.ts'
 import { systemClock } from '../../base/clock.ts'
-import { answerReads } from './answers.ts'
 import type { ThreadResponse } from './messages.ts'
+import { answerReads } from './messages.ts'
 
 /** Data of the worker thread. */
 export type AsOfThreadData = Files['paths'] & { readonly key: Uint8Array }

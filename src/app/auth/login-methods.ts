@@ -3,6 +3,9 @@ import { claimsIn, emailRule } from '../../auth/identity.ts'
 import { loginStates, logoutStates, refusedLogins } from '../../auth/login-state.ts'
 import { redirectUriOf } from '../../auth/oidc/callback.ts'
 import { keptIdTokens } from '../../auth/oidc/kept-id-token.ts'
+import { plainHttp } from '../../auth/outgoing/hosts.ts'
+import type { Reach } from '../../auth/outgoing/outgoing.ts'
+import { proxyFor } from '../../auth/outgoing/proxies.ts'
 import { pseudonyms } from '../../auth/pseudonyms.ts'
 import type { Orchestrator } from '../../auth/service-accounts/orchestrator.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -14,7 +17,20 @@ import type { Names } from '../../contract/identifiers.ts'
 import type { LoginMethod, Logins } from '../../http/services/logins.ts'
 import type { Stores } from '../stores/stores.ts'
 import type { OutageLog } from '../telemetry/outage-log.ts'
-import { reachOf } from './outgoing-reach.ts'
+
+type Own = { readonly ca_path?: string | undefined; readonly proxy?: string | undefined }
+
+/** Connection settings of a provider, the code host or the cluster: its own, and the shared ones. */
+export const reachOf = (
+  { outgoing: { https_proxy: https, http_proxy: http, no_proxy: except, http_hosts } }: Config,
+  { ca_path, proxy }: Own,
+  tracer?: Tracer,
+): Reach => ({
+  tracer,
+  caPath: ca_path,
+  proxyOf: proxyFor({ own: proxy, https, http, except }),
+  mayBeHttp: plainHttp(http_hosts),
+})
 
 /** Maximum callbacks of one login per minute. */
 const RETURNS_A_MINUTE = 5

@@ -8,7 +8,7 @@ import { streamSlots } from '../../http/history/stream-slots.ts'
 import { historyReadRecorder } from '../../jobs/history-reads.ts'
 import { type AsOfReader, asOfWorker } from '../as-of-thread/worker.ts'
 import type { Core } from '../core/core.ts'
-import { oncePerMinute } from '../telemetry/warnings.ts'
+import { oncePerMinute } from '../telemetry/limited-lines.ts'
 
 const DAMAGED =
   'the index of events is damaged; stop the service and rebuild the index: rollcall projections rebuild event_index'

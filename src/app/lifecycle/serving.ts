@@ -1,3 +1,5 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { version } from '../../base/version.ts'
 import { placeOf } from '../../config/addresses.ts'
@@ -10,12 +12,48 @@ import { metricsRoutes } from '../../http/routes/metrics.ts'
 import { uiRoutes } from '../../http/routes/ui.ts'
 import { mountRoutes } from '../../http/routes.ts'
 import { type HttpSettings, httpServer } from '../../http/server.ts'
+import type { UiFile, UiFiles } from '../../http/ui/files.ts'
 import { uiPage } from '../../http/ui/page.ts'
 import { bind, openPort, type Port, unbind } from '../../http/wire/port.ts'
 import type { Budgets } from '../../http/wire/room.ts'
-import { largeHeaderSpells } from '../telemetry/large-headers.ts'
+import { largeHeaderSpells } from '../telemetry/limited-lines.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { uiFiles } from './ui-files.ts'
+
+const BUILT = join(import.meta.dirname, '../../../ui')
+const types: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+const read = (path: string): Buffer | undefined => (existsSync(path) ? readFileSync(path) : undefined)
+
+/**
+ * Reads the files of `dist/ui` once. Returns undefined if the UI is off; logs a warning and returns `unbuilt` if the UI
+ * is not built.
+ */
+const uiFiles = (
+  { ui }: Pick<Config, 'ui'>,
+  logger: Logger,
+  directory: string = BUILT,
+): UiFiles | 'unbuilt' | undefined => {
+  if (!ui.enabled) return undefined
+  const page = read(join(directory, 'index.html'))
+  const icon = read(join(directory, 'icon.svg'))
+  if (!page || !icon) {
+    logger.warn({ directory }, 'the files of the web UI are missing; run npm run build, or set ui.enabled: false')
+    return 'unbuilt'
+  }
+  const folder = join(directory, 'assets')
+  const assets = new Map<string, UiFile>()
+  for (const name of readdirSync(folder)) {
+    const type = types[extname(name)]
+    if (type === undefined) continue
+    const path = join(folder, name)
+    assets.set(name, { type, plain: readFileSync(path), br: read(`${path}.br`), gzip: read(`${path}.gz`) })
+  }
+  return { page: page.toString('utf8'), icon, assets }
+}
 
 type Service = Parameters<typeof mountRoutes>[1] &
   Parameters<typeof authorizer>[0] &

@@ -4,8 +4,7 @@ import type { EventLog } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
 import { eventsIn } from '../stores/verify-log-and-views.ts'
 import { appendRecords } from './append-records.ts'
-import { differing, named, verified } from './compare.ts'
-import { zipPages } from './zip-pages.ts'
+import { differing, named, verified, zipPages } from './compare.ts'
 
 export type Move = {
   /** Compares both stores and counts events without writing. */

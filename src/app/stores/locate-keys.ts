@@ -6,7 +6,7 @@ import type { Config } from '../../config/load.ts'
 import type { EventLog } from '../../events/log.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
-import { digestsOf, type Found } from './verify-keys.ts'
+import { digestsOf, type Found } from './verify-log-and-keys.ts'
 
 /** Number of events at the end of the log that are searched for recent tokens. */
 const LATELY = 1_000n

@@ -8,7 +8,7 @@ import { catalog } from '../../events/catalog.ts'
 import { locateOnServers } from './locate-keys.ts'
 import { insistOnAddresses } from './store-addresses.ts'
 import { type InitialState, type StoreListeners, silent } from './store-listeners.ts'
-import { verifyKeys } from './verify-keys.ts'
+import { verifyKeys } from './verify-log-and-keys.ts'
 
 /**
  * Fails if EventStoreDB has events under another prefix and none under this one. A new history in addition to the old

@@ -23,8 +23,7 @@ import { locateInDirectory } from './locate-keys.ts'
 import { lazily, openLedgerInDirectory, openLedgerOnServers } from './open-ledger.ts'
 import { readModelsOf } from './read-models.ts'
 import { type InitialState, type Secrets, type StoreListeners, silent } from './store-listeners.ts'
-import { verifyKeys } from './verify-keys.ts'
-import { verifyLog } from './verify-log.ts'
+import { verifyKeys, verifyLog } from './verify-log-and-keys.ts'
 
 /** Stores of a deployment: the three ports, the keys of subjects, and the key of token digests and page tokens. */
 export type Stores = {
