@@ -81,7 +81,7 @@ const ports = [
   'jobs/queue.ts',
   'auth/rate-limit.ts',
   'ledger/ledger-store.ts',
-  'ledger/signing-keys.ts',
+  'ledger/ledger-store.ts',
 ]
 /** Packages that each folder may use. */
 const packages: Readonly<Record<string, readonly string[]>> = {

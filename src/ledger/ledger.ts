@@ -2,21 +2,19 @@ import type { Clock } from '../base/clock.ts'
 import { refuse } from '../base/errors.ts'
 import { forEachSliced } from '../base/event-loop.ts'
 import type { EventLog } from '../events/log.ts'
-import { checkpointSigner } from './checkpoint-signer.ts'
-import { type KeeperOptions, type LedgerState, ledgerKeeper } from './ledger-keeper.ts'
+import { type FollowerOptions, type LedgerState, ledgerFollower } from './follower.ts'
 import { type LedgerKey, type LedgerOfLog, ledgerOfLog } from './ledger-of-log.ts'
-import type { KeptCheckpoint, LedgerStore, ScrubResult, SealedRecord } from './ledger-store.ts'
+import type { KeptCheckpoint, LedgerPorts, LedgerStore, ScrubResult, SealedRecord } from './ledger-store.ts'
 import { logTree } from './log-tree.ts'
 import { isObstacle, orObstacle } from './obstacle.ts'
 import { type Damage, type OnCompared, scrubbing } from './scrub.ts'
-import { sealing } from './sealing.ts'
+import { checkpointSigner, sealing } from './sealing.ts'
 import { isSigned, newestSigned, recordMacs } from './signed-records.ts'
-import type { LedgerPorts } from './signing-keys.ts'
 import { tileMacs } from './tiles/tile-macs.ts'
 import { type WitnessSettings, type WitnessState, witnesses } from './witness/witnesses.ts'
 
 type LedgerOptions = Pick<
-  KeeperOptions,
+  FollowerOptions,
   'interval' | 'events' | 'followed' | 'start' | 'onCheckpoint' | 'onObstacle' | 'onError'
 > & {
   readonly clock: Clock
@@ -112,7 +110,7 @@ export const ledgerOf = (options: LedgerOptions) => {
   const own = signedCheckpoints(store, named)
   const signedStore = { ...store, ...own }
   const scrubs = scrubbing({ ...options, log, store, macs, tree, sealed })
-  const keeper = ledgerKeeper({
+  const follower = ledgerFollower({
     ...options,
     log,
     ...own,
@@ -132,8 +130,8 @@ export const ledgerOf = (options: LedgerOptions) => {
         onSealed: (checkpoint) => submitted.submit(checkpoint),
       }),
   })
-  const { begin, close, provenSize, scrub, noteScrub, ...shown } = keeper
-  const submitted = witnesses({ ...options.witnesses, clock, store: signedStore, tree, keeper, known: () => known })
+  const { begin, close, provenSize, scrub, noteScrub, ...shown } = follower
+  const submitted = witnesses({ ...options.witnesses, clock, store: signedStore, tree, follower, known: () => known })
   return {
     begin: async (): Promise<void> => {
       await begin()

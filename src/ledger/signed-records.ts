@@ -1,9 +1,11 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
+import { insistOnCheckpoint, keysOf } from '../verifier/check/evidence.ts'
 import { verifyCheckpoint } from '../verifier/note/signatures.ts'
 import { parseVkey } from '../verifier/note/vkey.ts'
 import { base64Of, bytesOfBase64 } from '../verifier/platform.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
-import type { KeptCheckpoint, LedgerStore, SealedCopies, SealedRecord } from './ledger-store.ts'
+import type { KeptCheckpoint, LedgerStore, ScrubResult, SealedCopies, SealedRecord } from './ledger-store.ts'
+import type { LogTree } from './log-tree.ts'
 
 /** Number of the newest kept checkpoints that are verified and compared with the log. */
 export const COMPARED = 8
@@ -99,4 +101,43 @@ export const newestText = (
     ({ size, root, text = '' }) => size > (kept?.size ?? 0) && isSigned({ size, root, text }, of),
   )
   return newer?.text ?? kept?.text
+}
+
+/** Number of the first events in which a scrub has found no difference. It is 0 if the first difference is unknown. */
+export const soundThrough = (scrub: ScrubResult | undefined): number =>
+  scrub?.ok === false ? (scrub.firstBad?.index ?? 0) : Number.POSITIVE_INFINITY
+
+type ProvenOptions = {
+  readonly store: Pick<LedgerStore, 'checkpoints' | 'scrubbed'>
+  readonly tree: Pick<LogTree, 'size' | 'rootAt'>
+}
+
+/**
+ * Returns the number of the first events of a log that kept checkpoints prove: the size of the largest signed checkpoint
+ * that has the root of the log, up to the first difference that a scrub found. Reads a logarithmic number of checkpoints.
+ */
+export const provenThrough = async ({ store, tree }: ProvenOptions, of: LedgerOfLog | undefined): Promise<number> => {
+  const isOfLog = async (kept: KeptCheckpoint) =>
+    isSigned(kept, of) && base64Of(await tree.rootAt(kept.size)) === kept.root
+  // A log has the checkpoints up to a size, and none above it.
+  let [proven, from, below] = [0, 0, tree.size() + 1]
+  for (let middle = tree.size(); middle > from; middle = from + Math.floor((below - from) / 2)) {
+    const [kept] = await store.checkpoints(middle + 1, 1)
+    if (kept && kept.size > from && !(await isOfLog(kept))) below = kept.size
+    else {
+      if (kept && kept.size > from) proven = kept.size
+      from = middle
+    }
+  }
+  return Math.min(proven, soundThrough(await store.scrubbed()))
+}
+
+/** Returns the keys of a ledger that nobody else may have. */
+export const safeVkeys = ({ keys }: Pick<LedgerOfLog, 'keys'>): readonly string[] =>
+  keys.flatMap(({ vkey, compromised }) => (compromised ? [] : [vkey]))
+
+/** Returns what a retained checkpoint seals, which a safe key must have signed; fails as `insistOnCheckpoint`. */
+export const insistOnSeal = (text: string, of: Pick<LedgerOfLog, 'keys'>, name: string): Seal => {
+  const { size, root } = insistOnCheckpoint(text, keysOf(safeVkeys(of)), name)
+  return { size, root: base64Of(root) }
 }

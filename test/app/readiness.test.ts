@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readinessOf } from '../../src/app/features/instance.ts'
 import type { Stores } from '../../src/app/stores/stores.ts'
-import type { LedgerState } from '../../src/ledger/ledger-keeper.ts'
+import type { LedgerState } from '../../src/ledger/follower.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 

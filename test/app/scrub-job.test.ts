@@ -2,7 +2,7 @@ import t from 'tap'
 import { scrubJob } from '../../src/app/features/ledger.ts'
 import { Refusal } from '../../src/base/errors.ts'
 import type { Job } from '../../src/jobs/queue.ts'
-import type { LedgerState } from '../../src/ledger/ledger-keeper.ts'
+import type { LedgerState } from '../../src/ledger/follower.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const HOUR = 3_600_000

@@ -81,7 +81,7 @@ await t.test(
   async (t) => {
     const draw = draws(t)
     const all = new Set<string>()
-    const main = await altered(t, 'src/ledger/ledger-keeper.js', 'LOOK_MS = 500', 'LOOK_MS = 50')
+    const main = await altered(t, 'src/ledger/follower.js', 'LOOK_MS = 500', 'LOOK_MS = 50')
     const instances = [instanceOf(t, main, all), instanceOf(t, main, all)] as const
     for (let round = 0; round < rounds(1); round++) {
       const enough = all.size + draw(5, 25)

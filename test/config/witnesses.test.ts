@@ -1,7 +1,7 @@
 import t from 'tap'
 import { loadConfig } from '../../src/config/load.ts'
 import { isConfigError } from '../../src/config/problem.ts'
-import { newSigningKey } from '../../src/ledger/signing-keys.ts'
+import { newSigningKey } from '../../src/ledger/ledger-store.ts'
 import { vkeyOfWitness } from '../stand-ins/witness.ts'
 
 const KEY = 'history.ledger.witnesses'

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { newSigningKey, pemOf, type SigningKeys } from '../../src/ledger/signing-keys.ts'
+import { newSigningKey, pemOf, type SigningKeys } from '../../src/ledger/ledger-store.ts'
 
 /** Shared tests of the signing keys of a ledger. `open` opens the same store each time. */
 export const signingKeysContract = async (t: Test, open: () => Promise<SigningKeys>): Promise<void> => {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
-import { newSigningKey } from '../../src/ledger/signing-keys.ts'
+import { newSigningKey } from '../../src/ledger/ledger-store.ts'
 import { publicKeyOf } from '../../src/verifier/note/signatures.ts'
 import { parseVkey } from '../../src/verifier/note/vkey.ts'
 import { type WitnessAnswer, type WitnessRequest, witness } from '../stand-ins/witness.ts'

@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Stored } from '../../src/events/log.ts'
-import { type SealedRecord, sealedRecordOf } from '../../src/ledger/ledger-store.ts'
-import { newSigningKey } from '../../src/ledger/signing-keys.ts'
+import { newSigningKey, type SealedRecord, sealedRecordOf } from '../../src/ledger/ledger-store.ts'
 import { entryOf } from '../../src/verifier/entry.ts'
 import { leafOf } from '../../src/verifier/hashes.ts'
 import { checkpointBody } from '../../src/verifier/note/checkpoint.ts'

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { newSigningKey, type SigningKeys } from '../../src/ledger/signing-keys.ts'
+import { newSigningKey, type SigningKeys } from '../../src/ledger/ledger-store.ts'
 
 /** Signing keys in memory, as a store keeps them. */
 export type StoredKeys = { key: KeyObject | undefined; next: KeyObject | undefined }

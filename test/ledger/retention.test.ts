@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { KeptCheckpoint } from '../../src/ledger/ledger-store.ts'
-import { removeSuperseded, superseded } from '../../src/ledger/retention.ts'
+import { removeSuperseded, superseded } from '../../src/ledger/schedule.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z')
 const HOUR = 3_600_000

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Stored } from '../../src/events/log.ts'
-import { newSigningKey } from '../../src/ledger/signing-keys.ts'
+import { newSigningKey } from '../../src/ledger/ledger-store.ts'
 import { draws } from '../draws.ts'
 import { advanceUntil, Crash, ledgerWorld, sealedWorld, unchanged, type World } from './ledger-world.ts'
 import { memoryLedgerStore } from './memory-store.ts'

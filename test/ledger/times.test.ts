@@ -1,10 +1,8 @@
 import t from 'tap'
-import { housekeeping } from '../../src/ledger/housekeeping.ts'
-import { type KeeperOptions, ledgerKeeper } from '../../src/ledger/ledger-keeper.ts'
+import { type FollowerOptions, ledgerFollower, servedCheckpoint } from '../../src/ledger/follower.ts'
 import type { KeptCheckpoint } from '../../src/ledger/ledger-store.ts'
-import { pacing } from '../../src/ledger/pacing.ts'
+import { housekeeping, pacing } from '../../src/ledger/schedule.ts'
 import type { Sealed } from '../../src/ledger/sealing.ts'
-import { servedCheckpoint } from '../../src/ledger/witness/served-checkpoint.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const checkpoint = (size: number): KeptCheckpoint => ({
@@ -87,11 +85,11 @@ await t.test('signatures that other instances added are read every five seconds'
   t.strictSame(shown, ['1\n', '1\nsigned \n', '1\nsigned signed \n'])
 })
 
-/** A keeper over a log that grows, whose attempts to seal have the given results in turn. */
+/** A follower over a log that grows, whose attempts to seal have the given results in turn. */
 const kept = (results: readonly (Sealed | undefined)[]) => {
   const clock = virtualClock()
   const state = { head: 0n, size: 0, attempts: 0 }
-  const options: KeeperOptions = {
+  const options: FollowerOptions = {
     clock,
     log: { head: async () => state.head },
     followed: () => state.head,
@@ -118,34 +116,34 @@ const kept = (results: readonly (Sealed | undefined)[]) => {
     onObstacle: () => undefined,
     onError: (error) => t.fail(String(error)),
   }
-  return { clock, state, keeper: ledgerKeeper(options) }
+  return { clock, state, follower: ledgerFollower(options) }
 }
 
 await t.test('the tree follows the log twice a second', async (t) => {
-  const { clock, state, keeper } = kept([{ checkpoint: checkpoint(0) }, { checkpoint: checkpoint(5) }])
-  await keeper.begin()
+  const { clock, state, follower } = kept([{ checkpoint: checkpoint(0) }, { checkpoint: checkpoint(5) }])
+  await follower.begin()
   await clock.settle()
   state.head = 5n
   await clock.advance(499)
   t.equal(state.size, 0)
   await clock.advance(1)
   t.equal(state.size, 5)
-  await keeper.close()
+  await follower.close()
 })
 
 await t.test('a seal that other instances overtake is attempted four times', async (t) => {
   const sealed = { checkpoint: checkpoint(5) }
-  const { clock, state, keeper } = kept([undefined, undefined, undefined, sealed])
+  const { clock, state, follower } = kept([undefined, undefined, undefined, sealed])
   state.head = 5n
-  await keeper.begin()
+  await follower.begin()
   await clock.settle()
   t.equal(state.attempts, 4)
-  t.equal(keeper.served(), sealed.checkpoint)
-  await keeper.close()
+  t.equal(follower.served(), sealed.checkpoint)
+  await follower.close()
   const lost = kept([])
-  await lost.keeper.begin()
+  await lost.follower.begin()
   await lost.clock.settle()
   t.equal(lost.state.attempts, 4, 'at most')
-  t.equal(lost.keeper.served(), undefined)
-  await lost.keeper.close()
+  t.equal(lost.follower.served(), undefined)
+  await lost.follower.close()
 })

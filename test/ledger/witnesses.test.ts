@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { newSigningKey } from '../../src/ledger/signing-keys.ts'
+import { newSigningKey } from '../../src/ledger/ledger-store.ts'
 import { bodyOf, cosignatureIn } from '../../src/ledger/witness/cosignatures.ts'
 import type { SendToWitness } from '../../src/ledger/witness/submission.ts'
 import { signerOf, signNote, verifyCheckpoint } from '../../src/verifier/note/signatures.ts'

@@ -3,7 +3,7 @@ import type { Binary, Db } from 'mongodb'
 import type { Clock } from '../../base/clock.ts'
 import { refuse } from '../../base/errors.ts'
 import type { Binding } from '../../events/log.ts'
-import type { SigningKeys } from '../../ledger/signing-keys.ts'
+import type { SigningKeys } from '../../ledger/ledger-store.ts'
 import type { KeyFile } from '../embedded/files/secret-file.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 

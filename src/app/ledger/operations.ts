@@ -8,14 +8,25 @@ import type { DataOf } from '../../events/define.ts'
 import type { LedgerEvent } from '../../events/deployment.ts'
 import type { EventLog } from '../../events/log.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
-import { replaceSealed, type SealedCopies } from '../../ledger/ledger-store.ts'
+import {
+  type LedgerPorts,
+  newSigningKey,
+  replaceSealed,
+  type SealedCopies,
+  type SigningKeys,
+} from '../../ledger/ledger-store.ts'
 import { compareWithKept, keptInStore, notExtending, treeOfPages } from '../../ledger/log-comparison.ts'
 import { logTree } from '../../ledger/log-tree.ts'
 import { isObstacle, type Obstacle, orObstacle } from '../../ledger/obstacle.ts'
-import { insistOnSeal } from '../../ledger/retained-checkpoint.ts'
 import { scrubResult } from '../../ledger/scrub.ts'
-import { newestSigned, type RecordMacs, recordMacs, type Seal, sealsOf } from '../../ledger/signed-records.ts'
-import { type LedgerPorts, newSigningKey, type SigningKeys } from '../../ledger/signing-keys.ts'
+import {
+  insistOnSeal,
+  newestSigned,
+  type RecordMacs,
+  recordMacs,
+  type Seal,
+  sealsOf,
+} from '../../ledger/signed-records.ts'
 import { tileMacs } from '../../ledger/tiles/tile-macs.ts'
 import { parseCheckpoint } from '../../verifier/note/checkpoint.ts'
 import { tellerOf, withHistory } from '../offline/opened-stores.ts'

@@ -2,8 +2,7 @@ import { join } from 'node:path'
 import type { Mongo } from '../../adapters/mongodb/open.ts'
 import { Refusal } from '../../base/errors.ts'
 import type { Config } from '../../config/load.ts'
-import type { LedgerStore } from '../../ledger/ledger-store.ts'
-import type { LedgerPorts } from '../../ledger/signing-keys.ts'
+import type { LedgerPorts, LedgerStore } from '../../ledger/ledger-store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 type Warn = Pick<Logger, 'warn'>

@@ -5,8 +5,7 @@ import type { Config } from '../../config/load.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import type { KeptCheckpoint, SealedRecord } from '../../ledger/ledger-store.ts'
-import { safeVkeys } from '../../ledger/retained-checkpoint.ts'
-import { COMPARED, isSigned, newestText, sealIn } from '../../ledger/signed-records.ts'
+import { COMPARED, isSigned, newestText, safeVkeys, sealIn } from '../../ledger/signed-records.ts'
 import { eventsOf, existing } from './stores.ts'
 
 /** Ledger of a store, its keys without compromised ones. `others`: further texts that must be checkpoints of its log. */

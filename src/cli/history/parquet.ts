@@ -90,10 +90,7 @@ const PARQUET_COLUMNS = COLUMNS.map(([name, of]) => ({
 
 const ROOT: SchemaElement = { name: 'root', num_children: PARQUET_COLUMNS.length }
 /** Schema of a file. */
-const SCHEMA: readonly SchemaElement[] = [
-  ROOT,
-  ...PARQUET_COLUMNS.map(({ name, element }) => ({ name, ...element })),
-]
+const SCHEMA: readonly SchemaElement[] = [ROOT, ...PARQUET_COLUMNS.map(({ name, element }) => ({ name, ...element }))]
 
 /** Texts of an event in the order of the columns. A stored text that is no JSON object becomes a JSON string. */
 const textsOf = (event: IndexedEvent): readonly string[] =>
@@ -105,9 +102,8 @@ const textsOf = (event: IndexedEvent): readonly string[] =>
 export const storedTexts = ({ record: { data, meta } }: IndexedEvent): string => data + meta
 
 /** True for a column of stored JSON texts. */
-const isStored = <T extends { readonly name: string }>(
-  column: T,
-): column is T & { readonly name: 'data' | 'meta' } => TYPES[column.name] === json
+const isStored = <T extends { readonly name: string }>(column: T): column is T & { readonly name: 'data' | 'meta' } =>
+  TYPES[column.name] === json
 
 /** Maximum bytes of the description at the end of a file, and of a group of rows after decompression. */
 const [FOOTER, ROWS] = [67_108_864, 268_435_456]

@@ -6,8 +6,7 @@ import type { Hash } from '../../verifier/hashes.ts'
 import { leafOf } from '../../verifier/hashes.ts'
 import { TILE_WIDTH } from '../../verifier/tiles.ts'
 import type { LedgerStore } from '../ledger-store.ts'
-import { rootOfTile } from './tile-hashes.ts'
-import { soundTile, type TileMacs } from './tile-macs.ts'
+import { rootOfTile, soundTile, type TileMacs } from './tile-macs.ts'
 
 /** The log from which tiles are made. */
 export type TileSource = {

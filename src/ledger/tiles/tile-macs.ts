@@ -1,9 +1,20 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
-import { HASH_BYTES, type Hash, hashesOf } from '../../verifier/hashes.ts'
+import { HASH_BYTES, type Hash, hashesOf, isSameHash } from '../../verifier/hashes.ts'
 import { base64Of } from '../../verifier/platform.ts'
-import { TILE_WIDTH } from '../../verifier/tiles.ts'
+import { nodeInTile, TILE_WIDTH } from '../../verifier/tiles.ts'
 import type { LedgerStore, SealedRecord, StoredTile } from '../ledger-store.ts'
-import { isTileOf } from './tile-hashes.ts'
+
+/** Root of the subtree over a full tile; undefined if the tile is not full. */
+export const rootOfTile = (bytes: Uint8Array): Hash | undefined =>
+  bytes.length === TILE_WIDTH * HASH_BYTES
+    ? nodeInTile(bytes, { level: 0, index: 0, first: 0, count: TILE_WIDTH })
+    : undefined
+
+/** Returns true if the hashes are those of a full tile with this root. */
+const isTileOf = (bytes: Uint8Array, root: Hash): boolean => {
+  const own = rootOfTile(bytes)
+  return own !== undefined && isSameHash(own, root)
+}
 
 /** A tile without its hashes. Its root stands for them. */
 export type TileRoot = Omit<StoredTile, 'hashes'>

@@ -36,7 +36,7 @@ type WitnessesOptions = WitnessSettings & {
   readonly clock: Pick<Clock, 'now'>
   readonly store: Pick<LedgerStore, 'checkpoint' | 'checkpoints' | 'keep' | 'sealed' | 'advance'>
   readonly tree: Pick<LogTree, 'nodes' | 'rootAt'>
-  readonly keeper: {
+  readonly follower: {
     readonly reaches: (size: number) => Promise<boolean>
     /** Receives a kept checkpoint with a further signature. */
     readonly cosigned: (checkpoint: KeptCheckpoint) => void
@@ -113,15 +113,15 @@ const lineAdder = (store: Pick<LedgerStore, 'checkpoint' | 'keep'>, serve: (chec
  * submission replaces the waiting one. A failed submission is repeated with the next checkpoint.
  */
 export const witnesses = (options: WitnessesOptions) => {
-  const { list, store, tree, keeper, known, onOutcome } = options
+  const { list, store, tree, follower, known, onOutcome } = options
   const stop = new AbortController()
   const submit = submissions({
     ...options,
     nodes: tree.nodes,
     ledgerKeys: () => keysOf(known()),
-    isInTree: async (size, root) => (await keeper.reaches(size)) && base64Of(await tree.rootAt(size)) === root,
+    isInTree: async (size, root) => (await follower.reaches(size)) && base64Of(await tree.rootAt(size)) === root,
   })
-  const addLine = lineAdder(store, keeper.cosigned)
+  const addLine = lineAdder(store, follower.cosigned)
   const all = list.map(
     (witness): Submitting => ({
       witness,
@@ -143,7 +143,7 @@ export const witnesses = (options: WitnessesOptions) => {
     } else own.fault = { size, [outcome.result === 'error' ? 'error' : 'conflict']: outcome.why }
     if (outcome.result !== 'diverged') return
     await record(store, outcome.witnessed)
-    await keeper.recheck()
+    await follower.recheck()
   }
 
   const submitted = async (own: Submitting, checkpoint: KeptCheckpoint): Promise<Outcome> => {

@@ -3,8 +3,14 @@ import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { bytesOf } from '../../../base/regular-file.ts'
 import { ownNextOf, replaceFile, syncDirectory } from '../../../base/replace-file.ts'
-import { type LedgerStore, type SealedRecord, sealedRecordOf } from '../../../ledger/ledger-store.ts'
-import { newSigningKey, pemOf, type SigningKeys } from '../../../ledger/signing-keys.ts'
+import {
+  type LedgerStore,
+  newSigningKey,
+  pemOf,
+  type SealedRecord,
+  type SigningKeys,
+  sealedRecordOf,
+} from '../../../ledger/ledger-store.ts'
 import { closeToOthers, createSecretFile, readSecretFile } from '../files/secret-file.ts'
 
 const KIND = 'signing key file'

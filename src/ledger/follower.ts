@@ -1,14 +1,45 @@
 import { type Clock, withTimeout } from '../base/clock.ts'
 import { sharedCalls } from '../base/concurrency.ts'
 import type { EventLog } from '../events/log.ts'
-import { housekeeping, untilDone } from './housekeeping.ts'
-import { type KeptCheckpoint, type LedgerStore, type ScrubResult } from './ledger-store.ts'
+import type { KeptCheckpoint, LedgerStore, ScrubResult } from './ledger-store.ts'
 import type { LogTree } from './log-tree.ts'
 import { type Obstacle, orObstacle } from './obstacle.ts'
-import { onRequest, pacing } from './pacing.ts'
-import { soundThrough } from './proven.ts'
+import { housekeeping, onRequest, pacing, untilDone } from './schedule.ts'
 import type { Sealed } from './sealing.ts'
-import { servedCheckpoint } from './witness/served-checkpoint.ts'
+import { soundThrough } from './signed-records.ts'
+
+/** Interval in ms at which signatures that other instances added are read. */
+const REFRESH_MS = 5_000
+
+type ServedOptions = Pick<FollowerOptions, 'isCosignedElsewhere' | 'onCheckpoint'> & {
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly store: Pick<LedgerStore, 'checkpoint'>
+}
+
+/** The checkpoint that an instance serves. Signatures of witnesses are added to it. */
+export const servedCheckpoint = ({ clock, store, isCosignedElsewhere, onCheckpoint }: ServedOptions) => {
+  let served: KeptCheckpoint | undefined
+  let refreshed = Number.NEGATIVE_INFINITY
+  /** Serves a checkpoint, unless the same one is served with further signatures. */
+  const serve = (checkpoint: KeptCheckpoint | undefined): void => {
+    if (checkpoint && !served?.text.startsWith(checkpoint.text)) onCheckpoint((served = checkpoint))
+  }
+  /** Serves a checkpoint with further signatures, if it is the served one. */
+  const cosigned = (checkpoint: KeptCheckpoint | undefined): void => {
+    if (checkpoint && checkpoint.size === served?.size && checkpoint.root === served.root) serve(checkpoint)
+  }
+  return {
+    served: (): KeptCheckpoint | undefined => served,
+    serve,
+    cosigned,
+    /** Reads the signatures that other instances added, if they are due. */
+    refresh: async (): Promise<void> => {
+      if (!isCosignedElsewhere || !served || clock.monotonic() - refreshed < REFRESH_MS) return
+      refreshed = clock.monotonic()
+      cosigned(await store.checkpoint(served.size))
+    },
+  }
+}
 
 /** State of the ledger (api.md §17). */
 export type LedgerState = 'ok' | 'building' | 'suspended' | 'diverged'
@@ -20,7 +51,7 @@ const FAREWELL_MS = 2_000
 /** Maximum attempts in races with other instances. */
 const ATTEMPTS = 4
 
-export type KeeperOptions = {
+export type FollowerOptions = {
   readonly clock: Clock
   readonly log: Pick<EventLog, 'head'>
   /** Position that this instance has followed. */
@@ -45,7 +76,7 @@ export type KeeperOptions = {
 }
 
 /** Seals on demand, one attempt at a time, and keeps the newest checkpoint and the obstacle. */
-const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
+const sealer = (options: FollowerOptions, advance: () => Promise<void>) => {
   const { clock, tree, sealingWith, onObstacle } = options
   const attempt = sealingWith(advance)
   const pace = pacing(options)
@@ -108,7 +139,7 @@ const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
 }
 
 /** Lets the tree follow the log, and seals it in time. Requests and appends never wait for it. */
-export const ledgerKeeper = (options: KeeperOptions) => {
+export const ledgerFollower = (options: FollowerOptions) => {
   const { clock, log, followed, start, store, newestCheckpoint, tree, recordFound, onError } = options
   const stop = new AbortController()
   let running: Promise<void> = Promise.resolve()
