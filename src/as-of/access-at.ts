@@ -1,15 +1,9 @@
-import type { Right } from '../access/rights.ts'
+import type { Openness } from '../access/openness.ts'
 import { refuse } from '../base/errors.ts'
 import { accessEvents } from '../events/access.ts'
 import { reader } from '../events/define.ts'
 import type { EventLog } from '../events/log.ts'
 import { unreadableOf } from '../events/unreadable.ts'
-
-/** Settings that decide which rights need no credential. */
-type Openness = {
-  readonly required: boolean
-  readonly exclude: { readonly management: boolean; readonly evaluation: boolean; readonly ofrep: boolean }
-}
 
 const read = reader(accessEvents)
 
@@ -30,12 +24,4 @@ export const opennessAt = async (log: Pick<EventLog, 'read'>, position: bigint):
     throw error
   }
   return last
-}
-
-/** True if a right needed no credential: on every route, or on those of a group. */
-export const isOpenFor = (right: Right, { required, exclude }: Openness): boolean => {
-  if (!required) return true
-  if (exclude.ofrep && right === 'flag.evaluate') return true
-  if (exclude.evaluation && (right === 'flag.evaluate' || right === 'flag.snapshot')) return true
-  return exclude.management && right !== 'flag.snapshot' && /^(?:flag|segment|namespace|history)\./.test(right)
 }

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { openGroups } from '../../access/openness.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import { refusalFor } from '../../auth/refusal-details.ts'
 import { isRefusal, Refusal } from '../../base/errors.ts'
@@ -14,7 +15,6 @@ import { parametersOf } from '../wire/path.ts'
 import { allowedCells, callerOf } from './callers.ts'
 import { type Credential, credential, foreignPage, type GivenCredential, sameOrigin } from './credential.ts'
 import { emailRule } from './email-rule.ts'
-import { openness } from './openness.ts'
 import { FOREIGN_HOST, hostsLetIn } from './own-host.ts'
 import { byHead, byRest } from './reach.ts'
 import { reapplyRules } from './reapply-rules.ts'
@@ -131,7 +131,8 @@ const knownBearer =
 export const authorizer = (service: AuthorizerServices): Step => {
   const { verifier, names, cookies } = service
   const { noted, admit, letIn, unusable } = decisions(service)
-  const isOpen = openness(service.settings)
+  /** For each credential rule, true if a request without a credential is admitted. */
+  const isOpen = { always: false, bearer: false, welcome: true, ...openGroups(service.settings) }
   const rule = emailRule(service)
   const later = reapplyRules(service)
   const usual = knownBearer(service, later)

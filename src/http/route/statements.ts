@@ -3,7 +3,7 @@ import type { Query } from '../../contract/readers/input.ts'
 import type { Raw } from '../../contract/readers/value.ts'
 
 /** Condition under which a route needs a credential (api.md §3.2). */
-export type CredentialRule =
+type CredentialRule =
   /** Always, whatever the configuration; `bearer` does not accept the cookie. */
   | 'always'
   | 'bearer'

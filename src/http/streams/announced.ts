@@ -1,5 +1,5 @@
+import { openGroups } from '../../access/openness.ts'
 import type { OfrepBulk } from '../../contract/ofrep.ts'
-import { openness } from '../auth/openness.ts'
 import type { Call } from '../route/route.ts'
 import type { EvaluationService } from '../services/flags.ts'
 
@@ -14,7 +14,7 @@ export const EVENTS = '/ofrep/v1/events'
  * which changes each day.
  */
 export const announcedStreams = ({ settings, tickets, cookies }: EvaluationService) => {
-  const needsTicket = !openness(settings).ofrep
+  const needsTicket = !openGroups(settings).ofrep
   return {
     streamsOf: (
       { caller, request }: Pick<Call<unknown, unknown>, 'caller' | 'request'>,

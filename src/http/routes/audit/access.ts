@@ -1,5 +1,6 @@
 import { EVERYWHERE } from '../../../access/grants.ts'
-import { isOpenFor, opennessAt } from '../../../as-of/access-at.ts'
+import { isOpenFor } from '../../../access/openness.ts'
+import { opennessAt } from '../../../as-of/access-at.ts'
 import type { Moment } from '../../../as-of/as-of.ts'
 import { csvOf, csvRows } from '../../../base/csv.ts'
 import { timeSlicer } from '../../../base/event-loop.ts'
