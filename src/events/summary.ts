@@ -1,7 +1,9 @@
 import { catalog } from './catalog.ts'
 import { type AnyEvent, lifts, type Shapes } from './define.ts'
-import { summaries } from './summaries/all.ts'
-import { cut, plain } from './summaries/sentence.ts'
+import { deploymentSummaries } from './summaries/deployment.ts'
+import { flagSummaries } from './summaries/flag.ts'
+import { cut, plain, type Summaries } from './summaries/sentence.ts'
+import { tokenSummaries } from './summaries/token.ts'
 
 /** A record of the log: category of its stream, wire name, and data as parsed JSON. */
 export type Recorded = { readonly category: string; readonly type: string; readonly data: unknown }
@@ -13,6 +15,9 @@ const categories = new Map(
 /** Returns the event of a record in its newest shape; undefined if this version cannot read it. */
 export const eventOf = ({ category, type, data }: Recorded): AnyEvent | undefined =>
   categories.get(category)?.get(type)?.(data)
+
+/** Summaries of all events. */
+const summaries: Summaries<keyof typeof catalog> = { ...tokenSummaries, ...flagSummaries, ...deploymentSummaries }
 
 type ByType = Readonly<Record<string, (data: never) => string>>
 

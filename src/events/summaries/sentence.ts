@@ -1,10 +1,13 @@
 import type { TObject } from 'typebox'
+import type { catalog } from '../catalog.ts'
 import { changeFields } from '../change.ts'
-import type { DataOf, EventOf, Shapes } from '../define.ts'
+import type { DataOf, EventOf } from '../define.ts'
 
-/** Summaries by event type: one English sentence without a final stop for the data of an event. */
-export type Summaries<S extends Shapes> = {
-  readonly [T in keyof S & string]: (data: DataOf<EventOf<S>, T>) => string
+type Catalog = typeof catalog
+
+/** Summaries by category and type: one English sentence without a final stop for the data of an event. */
+export type Summaries<C extends keyof Catalog> = {
+  readonly [K in C]: { readonly [T in keyof Catalog[K] & string]: (data: DataOf<EventOf<Catalog[K]>, T>) => string }
 }
 
 /** Maximum characters of a text of a caller, and maximum UTF-16 units of a sentence. */

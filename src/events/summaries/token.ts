@@ -1,5 +1,5 @@
 import type { DataOf } from '../define.ts'
-import type { TokenEvent, tokenEvents } from '../token.ts'
+import type { TokenEvent } from '../token.ts'
 import { counted, plain, quoted, type Summaries } from './sentence.ts'
 
 type Issued = DataOf<TokenEvent, 'TokenIssued'>
@@ -29,7 +29,7 @@ const serviceAccountName = ({ identity, attributes }: Issued): string => {
 }
 
 /** Method, in the words of a login: `login through acme`. */
-export const loginText = (method: Issued['method'], provider = 'OpenID Connect'): string =>
+const loginText = (method: Issued['method'], provider = 'OpenID Connect'): string =>
   `login through ${method === 'codehost' ? 'the code host' : plain(provider)}`
 
 const beginning = (data: Issued): string => {
@@ -48,14 +48,35 @@ const beginning = (data: Issued): string => {
   }
 }
 
-/** Summaries of the events of a token. */
-export const tokenSummaries: Summaries<typeof tokenEvents> = {
-  TokenIssued: (data) =>
-    `${beginning(data)}, ${data.expiresAt === undefined ? 'never expires' : `expires ${plain(data.expiresAt)}`}`,
-  TokenGrantsNarrowed: ({ id, to }) => `token ${plain(id)}: grants narrowed to ${grantsText(to.grants)}`,
-  TokenExpiryChanged: ({ id, from = 'never', to }) =>
-    `token ${plain(id)}: expiry changed from ${plain(from)} to ${plain(to)}`,
-  TokenRevoked: ({ id, provider }) =>
-    `token ${plain(id)} deleted${provider === undefined ? '' : ` because ${plain(provider)} signed the person out`}`,
-  TokenExpired: ({ id, expiresAt }) => `token ${plain(id)} cleaned up after its expiry at ${plain(expiresAt)}`,
+const between = ({ from, to }: { readonly from: string; readonly to: string }) =>
+  `between ${plain(from)} and ${plain(to)}`
+
+/** Summaries of the events of tokens, logins and refused requests. They omit the id of a login, which is a digest. */
+export const tokenSummaries: Summaries<'token' | 'login' | 'refusal'> = {
+  token: {
+    TokenIssued: (data) =>
+      `${beginning(data)}, ${data.expiresAt === undefined ? 'never expires' : `expires ${plain(data.expiresAt)}`}`,
+    TokenGrantsNarrowed: ({ id, to }) => `token ${plain(id)}: grants narrowed to ${grantsText(to.grants)}`,
+    TokenExpiryChanged: ({ id, from = 'never', to }) =>
+      `token ${plain(id)}: expiry changed from ${plain(from)} to ${plain(to)}`,
+    TokenRevoked: ({ id, provider }) =>
+      `token ${plain(id)} deleted${provider === undefined ? '' : ` because ${plain(provider)} signed the person out`}`,
+    TokenExpired: ({ id, expiresAt }) => `token ${plain(id)} cleaned up after its expiry at ${plain(expiresAt)}`,
+  },
+  login: {
+    LoginStarted: ({ method, provider, startedAt }) => `${loginText(method, provider)} started at ${plain(startedAt)}`,
+    LoginReturned: ({ returnedAt }) => `login returned from its provider at ${plain(returnedAt)}`,
+    LoginCompleted: ({ subject, tokenId }) => `login of ${plain(subject)} completed with token ${plain(tokenId)}`,
+    LoginRefused: ({ reason }) => `login refused: ${plain(reason)}`,
+    ProviderLogoutReceived: ({ provider, subject, issuedAt }) =>
+      `${plain(provider)} signed ${subject === undefined ? 'a session' : plain(subject)} out at ${plain(issuedAt)}`,
+    ProviderLogoutCompleted: ({ provider, sessions }) =>
+      `sign-out at ${plain(provider)} ended ${counted(sessions, 'session')}`,
+  },
+  refusal: {
+    AuthenticationRefused: ({ reason, route, more }) =>
+      `refused: ${plain(reason)} at ${plain(route) || 'an unknown route'}${more > 0 ? `, ${more} more like it` : ''}`,
+    RefusalsSummarised: (data) => `${counted(data.total, 'request')} refused ${between(data)}`,
+    LoginsBegun: (data) => `${counted(data.total, 'login')} begun ${between(data)}`,
+  },
 }
