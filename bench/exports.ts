@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { join } from 'node:path'
 import { systemClock } from '../src/base/clock.ts'
-import { formOf } from '../src/cli/history/export/forms.ts'
+import { fileFormatOf } from '../src/cli/history/export/file-formats.ts'
 import { runExport } from '../src/cli/history/export/run.ts'
 import { storeSource } from '../src/cli/history/export/sources.ts'
 import { parquetLines } from '../src/cli/history/parquet.ts'
@@ -68,10 +68,10 @@ export const run = async (): Promise<readonly Row[]> => {
       })
     }
     const { head, reader } = await readerOf(store, key, EVENTS)
-    /** Makes the bytes of a form of all events, as the service does. */
+    /** Makes the bytes of a file format of all events, as the service does. */
     const formed = async (format: ExportFormat) => {
-      const form = await formOf(format, ORIGIN, 'sealed')
-      const encoder = form.encoder()
+      const fileFormat = await fileFormatOf(format, ORIGIN, 'sealed')
+      const encoder = fileFormat.encoder()
       const range = await reader.range({}, {}, head)
       let text = ''
       let bytes = Buffer.byteLength(encoder.head())
@@ -80,7 +80,7 @@ export const run = async (): Promise<readonly Row[]> => {
         for (const { event } of batch) {
           if (!event) continue
           const exported = { index: event.index, line: () => eventLine(event), event: () => event }
-          const encoded = encoder.add(exported, form.text(exported) ?? '')
+          const encoded = encoder.add(exported, fileFormat.text(exported) ?? '')
           if (typeof encoded === 'string') text += encoded
           else bytes += encoded.length
           if (text.length < 65_536) continue

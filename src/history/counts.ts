@@ -1,4 +1,4 @@
-import type { Facts, IndexedEvent } from '../verifier/export/facts.ts'
+import type { EventFields, IndexedEvent } from '../verifier/export/event-fields.ts'
 import type { EventFilter } from '../verifier/export/filter.ts'
 import { type Bitmap, countBits, membersOf, offsetsIn, type StoredSet } from './event-index/bitmap.ts'
 import { type Sources, scanEvents } from './event-index/scan.ts'
@@ -8,8 +8,8 @@ import { type Head, type LogRange, type RangeBounds, rangeOf } from './ranges.ts
 type Grouping = 'method' | 'provider' | 'namespaceKey'
 
 /** Value of a property of an event. */
-export const groupOf = (facts: Facts, by: Grouping): string | undefined =>
-  by === 'namespaceKey' ? facts.namespace : facts[by]
+export const groupOf = (fields: EventFields, by: Grouping): string | undefined =>
+  by === 'namespaceKey' ? fields.namespace : fields[by]
 
 /** Share of an event in a count: a value of the property to count by, if there is one, and a number. */
 type Amount = readonly [by: string | undefined, count: number]
@@ -44,7 +44,7 @@ export const tally = (
   add: Add,
 ): Promise<boolean> => {
   const { search } = sources
-  const amountsOf = amounts ?? (({ facts }: IndexedEvent): readonly Amount[] => [[by && groupOf(facts, by), 1]])
+  const amountsOf = amounts ?? (({ fields }: IndexedEvent): readonly Amount[] => [[by && groupOf(fields, by), 1]])
 
   /** Counts events from the index alone. Returns false if it lacks their times or values. */
   const decided = async (segment: number, bits: Bitmap): Promise<boolean> => {

@@ -2,10 +2,10 @@ import { viewBehind, WAIT_MS } from '../as-of/reads.ts'
 import { backgroundSlicer, sliced } from '../base/event-loop.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Views } from '../projections/views.ts'
-import { factsOf, type IndexedEvent } from '../verifier/export/facts.ts'
+import { fieldsOf, type IndexedEvent } from '../verifier/export/event-fields.ts'
 import type { EventFilter } from '../verifier/export/filter.ts'
 import { countEvents, type HistogramRequest, histogramOf } from './counts.ts'
-import { type Sources, type Step, stepsThrough } from './event-index/scan.ts'
+import { type ScanStep, type Sources, scanRange } from './event-index/scan.ts'
 import { eventSearch } from './event-index/search.ts'
 import { type Head, type LogPosition, type LogRange, positionFinder, type RangeBounds, rangeOf } from './ranges.ts'
 import { type StatisticsRequest, statisticsOf } from './statistics.ts'
@@ -40,7 +40,7 @@ const continued = (bounds: RangeBounds, isDescending: boolean, cursor: number | 
 /** Position of a step: the index alone is enough to find it. */
 const placed = async (
   { find }: Pick<Sources, 'find'>,
-  { index, position }: Pick<Step, 'index' | 'position'>,
+  { index, position }: Pick<ScanStep, 'index' | 'position'>,
   { low, high }: LogRange,
 ): Promise<Head> =>
   [low, high].find((end) => end.index === index) ??
@@ -58,12 +58,12 @@ const eventPage = async (
 ): Promise<PageEnd> => {
   const range = await rangeOf(sources, continued(bounds, isDescending, cursor), filter, head)
   let [examined, skipped, taken] = [0, 0, 0]
-  let through: Pick<Step, 'index' | 'position'> | undefined = range.low.index >= 0 ? range.low : undefined
+  let through: Pick<ScanStep, 'index' | 'position'> | undefined = range.low.index >= 0 ? range.low : undefined
   const end = async (isLast: boolean): Promise<PageEnd> => ({
     through: through && (await placed(sources, through, range)),
     next: isLast ? undefined : through!.index,
   })
-  for await (const steps of sliced(stepsThrough(sources, filter, range, isDescending)))
+  for await (const steps of sliced(scanRange(sources, filter, range, isDescending)))
     for (const step of steps) {
       if (examined === EXAMINED || skipped === SKIPPED || taken === limit) return end(false)
       if (step.event) {
@@ -96,8 +96,8 @@ async function* exportedEvents(
   filter: EventFilter,
   range: LogRange,
 ): AsyncGenerator<readonly ExportStep[]> {
-  for await (const steps of sliced(stepsThrough(sources, filter, range), backgroundSlicer())) {
-    let last: Step | undefined
+  for await (const steps of sliced(scanRange(sources, filter, range), backgroundSlicer())) {
+    let last: ScanStep | undefined
     let found: ExportStep[] = []
     for (const step of steps) {
       const { event } = step
@@ -182,7 +182,7 @@ export const history = ({ log, views, key, seen, counted, onDamage }: HistorySou
       const record = await log.at(position)
       if (!record) return undefined
       const { index } = await find((place) => place.position <= position, head)
-      return { index, record, facts: factsOf(record) }
+      return { index, record, fields: fieldsOf(record) }
     },
   }
 }

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
 import { version } from '../base/version.ts'
-import type { IndexedEvent } from '../verifier/export/facts.ts'
-import { summaryOfEvent } from './forms.ts'
+import type { IndexedEvent } from '../verifier/export/event-fields.ts'
+import { summaryOfEvent } from './event-json.ts'
+import { QUIET_EVENTS } from './event-names.ts'
 import type { OpenedFields } from './opened-fields.ts'
-import { QUIET_EVENTS } from './quiet-events.ts'
 
 /** Version of the Open Cybersecurity Schema Framework of these events. */
 const OCSF = '1.8.0'
@@ -47,7 +47,7 @@ const msOf = (data: Data | undefined, name: string): number | undefined => {
 }
 
 /** Method of a login or refusal: in its data, else in its route. */
-const methodOf = ({ facts: { method, meta, data } }: IndexedEvent): string | undefined =>
+const methodOf = ({ fields: { method, meta, data } }: IndexedEvent): string | undefined =>
   method ?? /^\/auth\/v1\/method\/(oidc|codehost|orchestrator)\//.exec(textIn(data, 'route') ?? meta?.route ?? '')?.[1]
 
 const protocolOf = (method: string | undefined): object => {
@@ -60,7 +60,7 @@ const protocolOf = (method: string | undefined): object => {
 }
 
 /** Identifier of the person, account or token that tried to authenticate. */
-const userIdOf = ({ facts: { type, subject, tokenId, data } }: IndexedEvent): string => {
+const userIdOf = ({ fields: { type, subject, tokenId, data } }: IndexedEvent): string => {
   if (type === 'TokenIssued') return subject ?? textIn(data, 'identity') ?? textIn(data, 'id') ?? 'unknown'
   const person = subject?.startsWith('person-') ? subject : undefined
   return tokenId ?? textIn(data, 'serviceAccount') ?? person ?? 'unknown'
@@ -86,14 +86,14 @@ const clientIn = (opened: OpenedFields | undefined): object => {
 }
 
 /** Type of the user that sent a command. */
-const actorTypeOf = ({ kind, method }: IndexedEvent['facts']['actor']): number => {
+const actorTypeOf = ({ kind, method }: IndexedEvent['fields']['actor']): number => {
   if (kind === 'token') return method === 'orchestrator' ? SYSTEM : USER
   return kind === 'operator' ? ADMIN : kind === 'system' ? SYSTEM : UNKNOWN_USER
 }
 
 /** Members of the class Authentication. */
 const authenticationOf = (event: IndexedEvent, origin: string, opened: OpenedFields | undefined): object => {
-  const { type, data } = event.facts
+  const { type, data } = event.fields
   const method = methodOf(event)
   const count = type === 'RefusalsSummarised' && typeof data?.['total'] === 'number' ? data['total'] : undefined
   return {
@@ -110,7 +110,7 @@ const authenticationOf = (event: IndexedEvent, origin: string, opened: OpenedFie
 }
 
 /** True for an event of the class Authentication: a login, an exchange, or refusals. */
-const isAuthentication = ({ type, method }: IndexedEvent['facts']): boolean =>
+const isAuthentication = ({ type, method }: IndexedEvent['fields']): boolean =>
   REFUSALS.has(type) || (type === 'TokenIssued' && method !== undefined && method !== 'token')
 
 /**
@@ -118,10 +118,10 @@ const isAuthentication = ({ type, method }: IndexedEvent['facts']): boolean =>
  * leave out. Opened personal data give the client address and the e-mail address.
  */
 export const ocsfEvent = (event: IndexedEvent, origin: string, opened?: OpenedFields): string | undefined => {
-  const { index, record, facts } = event
-  const { type, category, namespace, outcome, actor, meta, data } = facts
+  const { index, record, fields } = event
+  const { type, category, namespace, outcome, actor, meta, data } = fields
   if (LEFT_OUT.has(type)) return undefined
-  const isLogon = isAuthentication(facts)
+  const isLogon = isAuthentication(fields)
   const [classUid, activity] = isLogon ? [AUTHENTICATION, LOGON] : [ENTITY_MANAGEMENT, activityOf(type)]
   const isSuccess = outcome === 'success'
   return JSON.stringify({
@@ -142,7 +142,7 @@ export const ocsfEvent = (event: IndexedEvent, origin: string, opened?: OpenedFi
     severity_id: isSuccess ? 1 : 2,
     status_id: isSuccess ? 1 : 2,
     status_detail: isSuccess ? undefined : textIn(data, 'reason'),
-    message: summaryOfEvent(facts, record),
+    message: summaryOfEvent(fields, record),
     actor: { user: { uid: actor.id ?? actor.kind, type_id: actorTypeOf(actor) } },
     ...(isLogon
       ? authenticationOf(event, origin, opened)

@@ -2,7 +2,7 @@ import { catalog } from '../events/catalog.ts'
 import { type Shape, type Shapes, v1, wireNames } from '../events/define.ts'
 import { metaSchema } from '../events/meta.ts'
 import type { Sealer } from '../events/personal.ts'
-import type { IndexedEvent } from '../verifier/export/facts.ts'
+import type { IndexedEvent } from '../verifier/export/event-fields.ts'
 
 /** A sealed field of data or envelope. `isJson`: its text is JSON. */
 type SealedField = { readonly name: string; readonly isJson: boolean }
@@ -55,9 +55,9 @@ const valueOf = (text: string, isJson: boolean): unknown => {
  */
 export const eventOpener =
   ({ open }: Pick<Sealer, 'open'>): OpenEvent =>
-  async ({ record, facts }) => {
+  async ({ record, fields }) => {
     const found: Record<string, OpenedField> = {}
-    const { category, data, meta } = facts
+    const { category, data, meta } = fields
     const parts: readonly (readonly [string, Members | undefined, readonly SealedField[]])[] = [
       ['data', data, DATA.get(`${category} ${record.type}`) ?? []],
       ['meta', meta, META],

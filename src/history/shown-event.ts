@@ -1,7 +1,7 @@
 import { canonical } from '../base/canonical.ts'
 import type { Stored } from '../events/log.ts'
 import { cloudEvent } from '../verifier/export/cloud-events.ts'
-import { type IndexedEvent, indexedEvent } from '../verifier/export/facts.ts'
+import { type IndexedEvent, indexedEvent } from '../verifier/export/event-fields.ts'
 import { ocsfEvent } from './ocsf.ts'
 
 /** The fields of an event as JSON (api.md §16.2) that hold its record. */

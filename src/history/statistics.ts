@@ -1,10 +1,10 @@
 import { invalid } from '../base/errors.ts'
-import type { IndexedEvent } from '../verifier/export/facts.ts'
+import type { IndexedEvent } from '../verifier/export/event-fields.ts'
 import type { EventFilter, FilterValues } from '../verifier/export/filter.ts'
 import type { Period } from './counts.ts'
 import { type Counting, groupOf, tally } from './counts.ts'
 import type { Sources } from './event-index/scan.ts'
-import { QUIET_CHANGES } from './quiet-events.ts'
+import { QUIET_CHANGES } from './event-names.ts'
 import { type Head, rangeOf } from './ranges.ts'
 
 /** Properties to count by. */
@@ -17,8 +17,8 @@ const only = (...any: readonly string[]): FilterValues => ({ any, none: [] })
 const loud: FilterValues = { any: [], none: QUIET_CHANGES }
 
 /** Number in a field of the data of an event; 0 if there is none. */
-const numberIn = ({ facts }: IndexedEvent, name: string): number => {
-  const value = facts.data?.[name]
+const numberIn = ({ fields }: IndexedEvent, name: string): number => {
+  const value = fields.data?.[name]
   return typeof value === 'number' ? value : 0
 }
 
@@ -43,22 +43,24 @@ const FIGURES = {
   segmentChanges: { filter: { category: only('segment'), type: loud } },
   historyReads: {
     filter: { type: only('HistoryRead', 'HistoryExported') },
-    count: (event) => (event.facts.type === 'HistoryExported' ? 1 : numberIn(event, 'requests')),
+    count: (event) => (event.fields.type === 'HistoryExported' ? 1 : numberIn(event, 'requests')),
   },
 } as const satisfies Readonly<Record<string, Figure>>
 type FigureName = keyof typeof FIGURES
 const FIGURE_NAMES = Object.keys(FIGURES) as readonly FigureName[]
 
 /** Value of the property by which events are counted. */
-const valueOf = ({ facts }: IndexedEvent, by: Grouping): string | undefined => {
-  if (by !== 'reason') return groupOf(facts, by)
-  const reason = facts.data?.['reason']
+const valueOf = ({ fields }: IndexedEvent, by: Grouping): string | undefined => {
+  if (by !== 'reason') return groupOf(fields, by)
+  const reason = fields.data?.['reason']
   return typeof reason === 'string' ? reason : undefined
 }
 
 /** Counts of refused requests by reason. */
-const byReason = ({ facts }: IndexedEvent): readonly (readonly [string, number])[] =>
-  Object.entries(facts.data?.['byReason'] ?? {}).filter((each): each is [string, number] => typeof each[1] === 'number')
+const byReason = ({ fields }: IndexedEvent): readonly (readonly [string, number])[] =>
+  Object.entries(fields.data?.['byReason'] ?? {}).filter(
+    (each): each is [string, number] => typeof each[1] === 'number',
+  )
 
 /**
  * Count of one column of the statistics. Reasons and numbers are in the data of these events, so the events are read.
@@ -68,7 +70,7 @@ const countingOf = ({ filter, count }: Figure, by: Grouping | undefined): Counti
   return {
     filter,
     amounts: (event) =>
-      by === 'reason' && event.facts.type === 'RefusalsSummarised'
+      by === 'reason' && event.fields.type === 'RefusalsSummarised'
         ? byReason(event)
         : [[by && valueOf(event, by), count?.(event) ?? 1]],
   }

@@ -7,7 +7,7 @@ import { catalog } from '../../src/events/catalog.ts'
 import { type Shape, type Shapes, typeName, wireNames } from '../../src/events/define.ts'
 import { ocsfEvent } from '../../src/history/ocsf.ts'
 import type { OpenedFields } from '../../src/history/opened-fields.ts'
-import { indexedEvent } from '../../src/verifier/export/facts.ts'
+import { indexedEvent } from '../../src/verifier/export/event-fields.ts'
 
 const root = resolve(import.meta.dirname, '../../../test')
 const ORIGIN = 'flags.example/audit/v1/ledger/0a1b2c3d'

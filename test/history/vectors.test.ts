@@ -6,11 +6,11 @@ import t from 'tap'
 import { csvOf } from '../../src/base/csv.ts'
 import type { HistoryEvent } from '../../src/contract/history/events.ts'
 import type { Stored } from '../../src/events/log.ts'
-import { eventJson } from '../../src/history/forms.ts'
+import { eventJson } from '../../src/history/event-json.ts'
 import { cloudEventOf } from '../../src/history/shown-event.ts'
 import { cloudEvent } from '../../src/verifier/export/cloud-events.ts'
 import { COLUMNS } from '../../src/verifier/export/csv.ts'
-import { factsOf, type IndexedEvent } from '../../src/verifier/export/facts.ts'
+import { fieldsOf, type IndexedEvent } from '../../src/verifier/export/event-fields.ts'
 import { eventLine } from '../../src/verifier/export/ndjson.ts'
 import { eventLog } from './event-log.ts'
 
@@ -42,7 +42,7 @@ const longText = ([begin, character, count, end]: NonNullable<Vector['dataParts'
 const eventOf = (vector: Vector): IndexedEvent => {
   const data = vector.data ?? longText(vector.dataParts!)
   const record = { ...vector, data, revision: BigInt(vector.revision), position: BigInt(vector.index + 1) }
-  return { index: vector.index, record, facts: factsOf(record) }
+  return { index: vector.index, record, fields: fieldsOf(record) }
 }
 
 await t.test('the NDJSON export equals the published examples byte for byte', (t) => {
@@ -118,7 +118,7 @@ await t.test('the JSON form of an event has the stored texts unchanged', (t) => 
 await t.test('stored texts that are not JSON become JSON strings', (t) => {
   for (const data of ['not JSON', '[1]', '{"a":1', '{\n"a":1}']) {
     const record = { ...eventOf(events[0]!).record, data, meta: 'x' }
-    const event = { index: 0, record, facts: factsOf(record) }
+    const event = { index: 0, record, fields: fieldsOf(record) }
     const expected = JSON.stringify(data)
     t.ok(eventLine(event).endsWith(`,"data":${expected},"meta":"x"}\n`), data)
     t.equal(eventLine(event).indexOf('\n'), eventLine(event).length - 1)

@@ -7,7 +7,7 @@ import t from 'tap'
 import { canonical } from '../../src/base/canonical.ts'
 import { csvOf } from '../../src/base/csv.ts'
 import { COLUMNS } from '../../src/verifier/export/csv.ts'
-import { factsOf } from '../../src/verifier/export/facts.ts'
+import { fieldsOf } from '../../src/verifier/export/event-fields.ts'
 import { eventLine } from '../../src/verifier/export/ndjson.ts'
 import type { Hash } from '../../src/verifier/hashes.ts'
 import { checkpointBody } from '../../src/verifier/note/checkpoint.ts'
@@ -37,7 +37,7 @@ const checkpointAt = async (size: number, root?: Hash, signers = [signer]) =>
 
 const events = vectors.events.map((vector) => {
   const record = { ...recordOf(vector), position: BigInt(vector.index + 1) }
-  return { index: vector.index, record, facts: factsOf(record) }
+  return { index: vector.index, record, fields: fieldsOf(record) }
 })
 type Manifest = Readonly<Record<string, unknown>>
 type Export = {
@@ -146,7 +146,7 @@ await t.test('the verifier gives the verdict of each case', { skip }, async (t) 
   await expectExport(
     'filter',
     {
-      indexes: [1, 6, 8].filter((n) => events[n]!.facts.type === 'TokenIssued'),
+      indexes: [1, 6, 8].filter((n) => events[n]!.fields.type === 'TokenIssued'),
       from: 0,
       to: 11,
       filter: { type: 'TokenI*', outcome: '!denied' },

@@ -2,10 +2,10 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
-import { validText } from '../../history/forms.ts'
+import { validText } from '../../history/event-json.ts'
 import { entryOf } from '../../verifier/entry.ts'
 import { COLUMN_PLACES, COLUMNS } from '../../verifier/export/csv.ts'
-import { type IndexedEvent, indexedEvent } from '../../verifier/export/facts.ts'
+import { type IndexedEvent, indexedEvent } from '../../verifier/export/event-fields.ts'
 import { chunksOf, type FileLines, type Measured } from '../../verifier/export/read-file.ts'
 import { type ReadLine, recordOfColumns, storedBytes } from '../../verifier/export/read-line.ts'
 import { leafOf } from '../../verifier/hashes.ts'
@@ -95,7 +95,7 @@ const SCHEMA: readonly SchemaElement[] = [ROOT, ...PARQUET_COLUMNS.map(({ name, 
 /** Texts of an event in the order of the columns. A stored text that is no JSON object becomes a JSON string. */
 const textsOf = (event: IndexedEvent): readonly string[] =>
   PARQUET_COLUMNS.map((column) =>
-    isStored(column) ? validText(column.of(event), event.facts[column.name]) : column.of(event),
+    isStored(column) ? validText(column.of(event), event.fields[column.name]) : column.of(event),
   )
 
 /** Stored texts of an event, by whose bytes groups and files are split. */

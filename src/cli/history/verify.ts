@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { StoredRecords } from '../../app/stores/stored-records.ts'
 import { EXIT, fail } from '../../base/failure.ts'
-import { summaryOfEvent } from '../../history/forms.ts'
+import { summaryOfEvent } from '../../history/event-json.ts'
 import { treeOfPages } from '../../ledger/log-comparison.ts'
 import { agreementOf, checkpointOf, cosignedSizes } from '../../verifier/check/checkpoints.ts'
 import {

@@ -1,15 +1,15 @@
 import { forEachSliced, sliced, timeSlicer } from '../../base/event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { type IndexedEvent, indexedEvent } from '../../verifier/export/facts.ts'
+import { type IndexedEvent, indexedEvent } from '../../verifier/export/event-fields.ts'
 import { type EventFilter, eventFilter } from '../../verifier/export/filter.ts'
-import { summaryOfEvent } from '../forms.ts'
+import { summaryOfEvent } from '../event-json.ts'
 import {
   ascending,
   descending,
   type Head,
   type Indexed,
   type LogRange,
-  type Sources as SpanSources,
+  type Sources as RangeSources,
 } from '../ranges.ts'
 import { type Bitmap, bitsBetween, countBits, intersect, offsetsIn, SEGMENT } from './bitmap.ts'
 import type { EventSearch, FilterSearch } from './search.ts'
@@ -21,7 +21,7 @@ const TOGETHER = 8
 /** Share of matching events from which a segment's part of the log is read as a whole. */
 const DENSE = SEGMENT / 4
 
-export type Sources = SpanSources & {
+export type Sources = RangeSources & {
   readonly log: Pick<EventLog, 'readAll' | 'at'>
   readonly search: EventSearch
 }
@@ -77,7 +77,7 @@ async function* partsOf(
  * One step through a range of the log, with the index of the last event examined. `event`: the event at this index, if
  * it passes the filter. `isExamined`: false for events that the index excludes.
  */
-export type Step = {
+export type ScanStep = {
   readonly index: number
   readonly position?: bigint
   readonly event?: IndexedEvent | undefined
@@ -86,29 +86,29 @@ export type Step = {
 
 type Passes = ReturnType<typeof eventFilter>
 
-const examinedStep = (passes: Passes, index: number, record: Stored): Step => {
-  const facts = passes(record)
-  const event = facts && indexedEvent(index, record, facts === 'passed' ? undefined : facts)
+const scannedStep = (passes: Passes, index: number, record: Stored): ScanStep => {
+  const fields = passes(record)
+  const event = fields && indexedEvent(index, record, fields === 'passed' ? undefined : fields)
   return { index, position: record.position, event, isExamined: true }
 }
 
 /**
- * Steps in pages. A step is computed when it is requested, so the caller yields to the event loop between two steps.
+ * Steps of a scan in pages. A step is computed when it is requested, so the caller yields to the event loop between two steps.
  */
-type Steps = AsyncGenerator<Iterable<Step>>
+type Scan = AsyncGenerator<Iterable<ScanStep>>
 
-function* examinedPage(passes: Passes, page: readonly Indexed[]): Generator<Step> {
-  for (const { place, record } of page) yield examinedStep(passes, place.index, record)
+function* scannedPage(passes: Passes, page: readonly Indexed[]): Generator<ScanStep> {
+  for (const { place, record } of page) yield scannedStep(passes, place.index, record)
 }
 
 /** Examines all events of a range of the log. */
-async function* examined(sources: Sources, passes: Passes, range: LogRange, isDescending: boolean): Steps {
+async function* scanAll(sources: Sources, passes: Passes, range: LogRange, isDescending: boolean): Scan {
   for await (const page of isDescending ? descending(sources, range) : ascending(sources, range))
-    yield examinedPage(passes, page)
+    yield scannedPage(passes, page)
 }
 
 /** Range of the log that a part covers. */
-const spanOfPart = async (
+const rangeOfPart = async (
   { find }: Sources,
   part: SegmentPart,
   range: LogRange,
@@ -135,14 +135,14 @@ async function* found(
   passes: Passes,
   { isExact }: SegmentPart,
   places: readonly Head[],
-): AsyncGenerator<readonly Step[] | undefined> {
+): AsyncGenerator<readonly ScanStep[] | undefined> {
   for (let n = 0; n < places.length && !signal.aborted; n += TOGETHER) {
     const chunk = places.slice(n, n + TOGETHER)
     const records = await Promise.all(chunk.map(({ position }) => log.at(position)))
-    const steps: Step[] = []
+    const steps: ScanStep[] = []
     await forEachSliced(chunk.entries(), ([each, { index, position }]) => {
       const record = records[each]
-      const step = record?.position === position ? examinedStep(passes, index, record) : undefined
+      const step = record?.position === position ? scannedStep(passes, index, record) : undefined
       if (step && (step.event || !isExact)) steps.push(step)
     })
     const isWhole = steps.length === chunk.length
@@ -152,20 +152,20 @@ async function* found(
 }
 
 /** Steps of the search through one part of the index. The last step reaches the end of this part. */
-async function* stepsOfPart(
+async function* scanPart(
   sources: Sources,
   passes: Passes,
   part: SegmentPart,
   range: LogRange,
   isDescending = false,
-): Steps {
+): Scan {
   const { segment, bits, first, last } = part
   const end = { index: isDescending ? first : last, isExamined: false }
   const count = bits && countBits(bits)
   if (count === 0) return yield [end]
   const positions = count === undefined ? undefined : await sources.search.positionsOf(segment)
   if (!bits || !positions || count! > DENSE)
-    return yield* examined(sources, passes, await spanOfPart(sources, part, range, positions), isDescending)
+    return yield* scanAll(sources, passes, await rangeOfPart(sources, part, range, positions), isDescending)
   const offsets = isDescending ? offsetsIn(bits).toReversed() : offsetsIn(bits)
   const chosen = offsets.map((offset) => ({
     index: segment * SEGMENT + offset,
@@ -175,7 +175,7 @@ async function* stepsOfPart(
   for await (const steps of found(sources, passes, part, chosen)) {
     if (!steps) {
       const remaining = isDescending ? { ...part, last: next } : { ...part, first: next }
-      return yield* examined(sources, passes, await spanOfPart(sources, remaining, range, undefined), isDescending)
+      return yield* scanAll(sources, passes, await rangeOfPart(sources, remaining, range, undefined), isDescending)
     }
     yield steps
     next = steps.at(-1)!.index + (isDescending ? -1 : 1)
@@ -187,20 +187,15 @@ async function* stepsOfPart(
  * Steps through a range of the log in order. Every event that passes the filter is among the steps. Parts of the log
  * that are not in the index are read as a whole.
  */
-export async function* stepsThrough(
-  sources: Sources,
-  filter: EventFilter,
-  range: LogRange,
-  isDescending = false,
-): Steps {
+export async function* scanRange(sources: Sources, filter: EventFilter, range: LogRange, isDescending = false): Scan {
   const passes = eventFilter(filter, summaryOfEvent)
   const search = sources.search.by(filter)
-  if (search.isPlain) return yield* examined(sources, passes, range, isDescending)
+  if (search.isPlain) return yield* scanAll(sources, passes, range, isDescending)
   for await (const part of partsOf(sources, search, range, isDescending))
-    yield* stepsOfPart(sources, passes, part, range, isDescending)
+    yield* scanPart(sources, passes, part, range, isDescending)
 }
 
-type Scan = {
+type ScanOptions = {
   /** Maximum number of examined events that the index cannot decide. */
   readonly most: number
   /** Receives the events of a segment whose result follows from the index alone. Returns false if each event must be read. */
@@ -219,14 +214,14 @@ export const scanEvents = async (
   sources: Sources,
   filter: EventFilter,
   range: LogRange,
-  { most, decided, take, isEnough = () => false }: Scan,
+  { most, decided, take, isEnough = () => false }: ScanOptions,
 ): Promise<boolean> => {
   const passes = eventFilter(filter, summaryOfEvent)
   const pause = timeSlicer()
   let examined = 0
   for await (const part of partsOf(sources, sources.search.by(filter), range)) {
     if (!(part.bits && part.isExact && (await decided(part.segment, part.bits))))
-      for await (const steps of sliced(stepsOfPart(sources, passes, part, range), pause))
+      for await (const steps of sliced(scanPart(sources, passes, part, range), pause))
         for (const { event } of steps) {
           if (examined++ === most) return false
           if (event) take(event)

@@ -1,11 +1,11 @@
 import { refuse } from '../../base/errors.ts'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import { positionOf } from '../../contract/readers/moment.ts'
-import { eventJson } from '../../history/forms.ts'
+import { eventJson } from '../../history/event-json.ts'
 import type { OpenEvent } from '../../history/opened-fields.ts'
 import type { Head } from '../../history/ranges.ts'
 import { cloudEvent } from '../../verifier/export/cloud-events.ts'
-import type { IndexedEvent } from '../../verifier/export/facts.ts'
+import type { IndexedEvent } from '../../verifier/export/event-fields.ts'
 import { actorNames } from '../present/last-change.ts'
 import type { HistoryService } from '../services/history.ts'
 import { parametersOf } from '../wire/path.ts'
@@ -25,7 +25,7 @@ const placeShown = ({ index, position }: Head) => ({ index, position: String(pos
 export const eventPresenter = (service: HistoryService, open?: OpenEvent) => {
   const nameOf = actorNames(service)
   return async (event: IndexedEvent): Promise<Json<HistoryEvent>> => {
-    const [name, isSealed] = [await nameOf(event.facts.actor), service.ledger.covers(event.index)]
+    const [name, isSealed] = [await nameOf(event.fields.actor), service.ledger.covers(event.index)]
     return eventJson(event, name, isSealed, open && (await open(event))) as Json<HistoryEvent>
   }
 }

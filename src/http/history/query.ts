@@ -11,7 +11,7 @@ import {
   histogramQuery,
 } from '../../contract/history/events.ts'
 import type { Query } from '../../contract/readers/input.ts'
-import { knownNames } from '../../history/known-names.ts'
+import { knownNames } from '../../history/event-names.ts'
 import type { LogRange, RangeBounds } from '../../history/ranges.ts'
 import { type EventFilter, filterIn } from '../../verifier/export/filter.ts'
 import { beforeRules } from '../route/required-rights.ts'

@@ -1,5 +1,5 @@
 import type { History } from '../../history/history.ts'
-import type { IndexedEvent } from '../../verifier/export/facts.ts'
+import type { IndexedEvent } from '../../verifier/export/event-fields.ts'
 import type { EventFilter } from '../../verifier/export/filter.ts'
 
 /** The events that issued tokens to a person, oldest first. The search ends early after an abort. */

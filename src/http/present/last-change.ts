@@ -2,14 +2,14 @@ import { isRefusal } from '../../base/errors.ts'
 import type { LastChange } from '../../projections/resource-model.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
-import type { Facts } from '../../verifier/export/facts.ts'
+import type { EventFields } from '../../verifier/export/event-fields.ts'
 
 type TokenView = { readonly views: Pick<Views, 'get'> }
 
 /** Names of the static tokens that acted; undefined for other actors, and while the token view is unavailable. */
 export const actorNames = ({
   views,
-}: TokenView): ((actor: Pick<Facts['actor'], 'method' | 'id'>) => Promise<string | undefined>) => {
+}: TokenView): ((actor: Pick<EventFields['actor'], 'method' | 'id'>) => Promise<string | undefined>) => {
   const known = new Map<string, Promise<string | undefined>>()
   const read = (id: string): Promise<string | undefined> =>
     views.get<TokenDoc>(tokens, id).then(

@@ -1,7 +1,7 @@
 import { entryOf, type StoredRecord } from '../entry.ts'
 import { leafOf } from '../hashes.ts'
 import { parseSize } from '../note/checkpoint.ts'
-import { type IndexedEvent, indexedEvent } from './facts.ts'
+import { type IndexedEvent, indexedEvent } from './event-fields.ts'
 import { digitsIn, type ReadLine, type ReadLines, storedBytes, storedText } from './read-line.ts'
 
 /** Maximum of an integer attribute, and digits of `sequence`. */
@@ -11,9 +11,9 @@ const [INTEGER_MAX, DIGITS] = [2_147_483_647, 19]
  * JSON text of an event as a structured CloudEvent 1.0 of this ledger (api.md §16.15). The text depends on the record
  * of the event alone.
  */
-export const cloudEvent = ({ index, record, facts }: IndexedEvent, ledger: string): string => {
+export const cloudEvent = ({ index, record, fields }: IndexedEvent, ledger: string): string => {
   const { id, stream, type, time, revision } = record
-  const { actor, meta } = facts
+  const { actor, meta } = fields
   const attributes = {
     specversion: '1.0',
     id,

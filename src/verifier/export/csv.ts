@@ -1,7 +1,7 @@
 import { csvRow } from '../../base/csv.ts'
 import { entryOf } from '../entry.ts'
 import { leafOf } from '../hashes.ts'
-import { type IndexedEvent, indexedEvent } from './facts.ts'
+import { type IndexedEvent, indexedEvent } from './event-fields.ts'
 import { type ReadLine, type ReadLines, recordOfColumns } from './read-line.ts'
 
 /** Columns of the table of events, in their order. */
@@ -9,27 +9,27 @@ export const COLUMNS: readonly (readonly [title: string, text: (event: IndexedEv
   ['index', ({ index }) => String(index)],
   ['position', ({ record }) => String(record.position)],
   ['time', ({ record }) => record.time],
-  ['type', ({ facts }) => facts.type],
-  ['version', ({ facts }) => String(facts.version)],
-  ['category', ({ facts }) => facts.category],
+  ['type', ({ fields }) => fields.type],
+  ['version', ({ fields }) => String(fields.version)],
+  ['category', ({ fields }) => fields.category],
   ['stream', ({ record }) => record.stream],
   ['revision', ({ record }) => String(record.revision)],
   ['id', ({ record }) => record.id],
-  ['namespace', ({ facts }) => facts.namespace ?? ''],
-  ['subject', ({ facts }) => facts.subject ?? ''],
-  ['method', ({ facts }) => facts.method ?? ''],
-  ['provider', ({ facts }) => facts.provider ?? ''],
-  ['outcome', ({ facts }) => facts.outcome],
-  ['command', ({ facts }) => facts.meta?.command ?? ''],
-  ['actor_kind', ({ facts }) => facts.actor.kind],
-  ['actor_id', ({ facts }) => facts.actor.id ?? ''],
-  ['actor_method', ({ facts }) => facts.actor.method ?? ''],
-  ['request_id', ({ facts }) => facts.meta?.requestId ?? ''],
-  ['correlation_id', ({ facts }) => facts.meta?.correlationId ?? ''],
-  ['causation_id', ({ facts }) => facts.meta?.causationId ?? ''],
-  ['route', ({ facts }) => facts.meta?.route ?? ''],
-  ['reason', ({ facts }) => facts.meta?.reason ?? ''],
-  ['instance', ({ facts }) => facts.meta?.instance ?? ''],
+  ['namespace', ({ fields }) => fields.namespace ?? ''],
+  ['subject', ({ fields }) => fields.subject ?? ''],
+  ['method', ({ fields }) => fields.method ?? ''],
+  ['provider', ({ fields }) => fields.provider ?? ''],
+  ['outcome', ({ fields }) => fields.outcome],
+  ['command', ({ fields }) => fields.meta?.command ?? ''],
+  ['actor_kind', ({ fields }) => fields.actor.kind],
+  ['actor_id', ({ fields }) => fields.actor.id ?? ''],
+  ['actor_method', ({ fields }) => fields.actor.method ?? ''],
+  ['request_id', ({ fields }) => fields.meta?.requestId ?? ''],
+  ['correlation_id', ({ fields }) => fields.meta?.correlationId ?? ''],
+  ['causation_id', ({ fields }) => fields.meta?.causationId ?? ''],
+  ['route', ({ fields }) => fields.meta?.route ?? ''],
+  ['reason', ({ fields }) => fields.meta?.reason ?? ''],
+  ['instance', ({ fields }) => fields.meta?.instance ?? ''],
   ['data', ({ record }) => record.data],
   ['meta', ({ record }) => record.meta],
 ]

@@ -1,6 +1,6 @@
 import { fail } from '../../base/failure.ts'
 import type { StoredRecord } from '../entry.ts'
-import { categoryOf, type Facts, factsOf } from './facts.ts'
+import { categoryOf, type EventFields, fieldsOf } from './event-fields.ts'
 
 /**
  * Values of one filter. An event must have one of the values in `any`, unless it is empty, and must have none of those
@@ -107,7 +107,7 @@ const BY_RECORD: readonly (readonly [Listed, (record: StoredRecord) => Values])[
 ]
 
 /** Filters that need the content of a record. */
-const BY_FACTS: readonly (readonly [Listed, (facts: Facts, record: StoredRecord) => Values])[] = [
+const BY_FIELDS: readonly (readonly [Listed, (fields: EventFields, record: StoredRecord) => Values])[] = [
   ['type', ({ type }) => [type]],
   ['actor', ({ actor: { id, kind } }) => [id, kind]],
   [
@@ -127,12 +127,12 @@ const BY_FACTS: readonly (readonly [Listed, (facts: Facts, record: StoredRecord)
 
 /** Passes each value that an event has for a filter. */
 export const eachValue = (record: StoredRecord, take: (name: Listed, value: string) => void): void => {
-  const facts = factsOf(record)
+  const fields = fieldsOf(record)
   const takeAll = (name: Listed, values: Values) => {
     for (const value of values) if (typeof value === 'string') take(name, value)
   }
   for (const [name, valuesOf] of BY_RECORD) takeAll(name, valuesOf(record))
-  for (const [name, valuesOf] of BY_FACTS) takeAll(name, valuesOf(facts, record))
+  for (const [name, valuesOf] of BY_FIELDS) takeAll(name, valuesOf(fields, record))
 }
 
 const WITH_PATTERNS: Partial<Record<Listed, (pattern: string) => (value: string) => boolean>> = {
@@ -156,22 +156,22 @@ const testsOf = <A extends readonly unknown[]>(
   })
 
 /** Returns the summary of an event in English, which the filter `q` searches. */
-export type SummaryOf = (facts: Facts, record: StoredRecord) => string
+export type SummaryOf = (fields: EventFields, record: StoredRecord) => string
 
 /**
- * Returns the facts of the records that pass, and undefined for the others. The filter `q` searches stream, type, reason,
+ * Returns the fields of the records that pass, and undefined for the others. The filter `q` searches stream, type, reason,
  * route and summary, and no personal data. Without `summaryOf` all records pass it.
  */
 export const eventFilter = (
   filter: EventFilter,
   summaryOf: SummaryOf | undefined,
-): ((record: StoredRecord) => Facts | 'passed' | undefined) => {
-  const [early, late] = [testsOf(filter, BY_RECORD), testsOf(filter, BY_FACTS)]
+): ((record: StoredRecord) => EventFields | 'passed' | undefined) => {
+  const [early, late] = [testsOf(filter, BY_RECORD), testsOf(filter, BY_FIELDS)]
   const { from, to, within } = filter
   const q = summaryOf && filter.q?.toLowerCase()
-  const contains = (facts: Facts, record: StoredRecord): boolean => {
-    const { reason, route } = facts.meta ?? {}
-    return [record.stream, facts.type, reason, route, summaryOf?.(facts, record)].some(
+  const contains = (fields: EventFields, record: StoredRecord): boolean => {
+    const { reason, route } = fields.meta ?? {}
+    return [record.stream, fields.type, reason, route, summaryOf?.(fields, record)].some(
       (text) => typeof text === 'string' && text.toLowerCase().includes(q!),
     )
   }
@@ -180,9 +180,9 @@ export const eventFilter = (
     if (within && !within.includes(categoryOf(record.stream))) return undefined
     if (!early.every((holds) => holds(record))) return undefined
     if (late.length === 0 && q === undefined) return 'passed'
-    const facts = factsOf(record)
-    if (!late.every((holds) => holds(facts, record))) return undefined
-    return q === undefined || contains(facts, record) ? facts : undefined
+    const fields = fieldsOf(record)
+    if (!late.every((holds) => holds(fields, record))) return undefined
+    return q === undefined || contains(fields, record) ? fields : undefined
   }
 }
 

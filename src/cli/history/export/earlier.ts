@@ -5,12 +5,12 @@ import type { ExportFile } from '../../../verifier/export/manifest.ts'
 import type { Measured } from '../../../verifier/export/read-file.ts'
 import type { PlacedLine } from '../../../verifier/export/read-line.ts'
 import type { Selection } from '../../../verifier/proof/cover.ts'
-import type { ExportForm } from './forms.ts'
+import type { FileFormat } from './file-formats.ts'
 import { PARTIAL } from './part-writer.ts'
 import { type Earlier, isSplit, partPath, type Split } from './parts.ts'
 import type { ExportRange } from './sources.ts'
 
-type Output = { readonly out: string; readonly split: Split; readonly gzip: boolean; readonly form: ExportForm }
+type Output = { readonly out: string; readonly split: Split; readonly gzip: boolean; readonly fileFormat: FileFormat }
 
 const exists = (path: string): Promise<boolean> =>
   stat(path).then(
@@ -30,14 +30,14 @@ type Content = Measured & {
 /** Reads a file of an earlier run and adds its indexes to the selection. */
 const readPart = async (
   path: string,
-  { gzip, form }: Output,
+  { gzip, fileFormat }: Output,
   { from, to }: ExportRange,
   exported: Selection,
 ): Promise<Content> => {
   const content: Content = { sha256: '', bytes: 0, events: 0, used: 0, isWhole: true }
   const isNext = (line: PlacedLine | undefined, last: number): line is PlacedLine =>
     line?.isExact === true && line.index >= from && line.index < to && line.index > last
-  for await (const { lines, used } of form.lines(path, gzip, content)) {
+  for await (const { lines, used } of fileFormat.lines(path, gzip, content)) {
     let last = content.lastIndex ?? -1
     for (const line of lines) {
       content.isWhole &&= isNext(line, last)
@@ -80,7 +80,7 @@ export const earlierParts = async (output: Output, range: ExportRange, exported:
   for (let n = 1; ; n++) {
     const path = partPath(out, split, n)
     if (!(await exists(path))) {
-      if (gzip || !output.form.isContinued || !(await exists(`${path}${PARTIAL}`))) return { files, size }
+      if (gzip || !output.fileFormat.isContinued || !(await exists(`${path}${PARTIAL}`))) return { files, size }
       const unfinished = await unfinishedPart(`${path}${PARTIAL}`, output, range, exported)
       return unfinished ? { files, size, unfinished } : { files, size }
     }

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { fail } from '../../../base/failure.ts'
 import type { ExportFile } from '../../../verifier/export/manifest.ts'
-import type { ExportForm } from './forms.ts'
+import type { FileFormat } from './file-formats.ts'
 import { fileWriter, type PartWriter } from './part-writer.ts'
 import type { ExportedEvent, FileEncoder } from './sources.ts'
 
@@ -29,7 +29,7 @@ type Output = {
   readonly out: string
   readonly split: Split
   readonly gzip: boolean
-  readonly form: ExportForm
+  readonly fileFormat: FileFormat
   /** Replaces files by one stream. */
   readonly stream?: PartWriter
 }
@@ -51,16 +51,16 @@ const grown = (name: string): never =>
 
 /**
  * Writes events into the files of an export, whole events only. The first file exists even without events. `onWritten`
- * receives the index of each event that the form does not leave out.
+ * receives the index of each event that the format does not leave out.
  */
 export const exportParts = (
-  { out, split, gzip, form, stream }: Output,
+  { out, split, gzip, fileFormat, stream }: Output,
   earlier: Earlier,
   onWritten: (index: number) => void,
 ): Parts => {
   const files: ExportFile[] = [...earlier.files]
   let writer: PartWriter | undefined
-  let encoder: FileEncoder = form.encoder()
+  let encoder: FileEncoder = fileFormat.encoder()
   // With whole files only, the next event begins a new file, so the last one must be full.
   const last = earlier.unfinished ? undefined : earlier.files.at(-1)
   let content: Content = { events: last?.events ?? 0, size: earlier.size }
@@ -69,8 +69,8 @@ export const exportParts = (
     const kept = files.length === earlier.files.length ? earlier.unfinished : undefined
     const begun = stream ?? (await fileWriter(partPath(out, split, files.length + 1), gzip, kept?.used))
     const isKept = kept !== undefined && kept.used > 0
-    content = isKept ? { ...kept } : { events: 0, size: form.headBytes }
-    encoder = form.encoder()
+    content = isKept ? { ...kept } : { events: 0, size: fileFormat.headBytes }
+    encoder = fileFormat.encoder()
     if (!isKept) await begun.write(encoder.head())
     writer = begun
     return begun
@@ -106,7 +106,7 @@ export const exportParts = (
   }
   return {
     add: (event) => {
-      const text = form.text(event)
+      const text = fileFormat.text(event)
       if (text === undefined) return undefined
       onWritten(event.index)
       const size = split.bytes === undefined ? text.length : Buffer.byteLength(text)

@@ -10,7 +10,7 @@ import { coverHashes, selection as emptySelection, type Selection } from '../../
 import { consistencyProof, type ReadNodes, rootAt, verifyConsistency } from '../../../verifier/proof/proofs.ts'
 import type { LedgerNow } from '../../ledger/ledger-client.ts'
 import { earlierParts } from './earlier.ts'
-import { formOf } from './forms.ts'
+import { fileFormatOf } from './file-formats.ts'
 import { fileWriter, type PartWriter } from './part-writer.ts'
 import { exportParts, type Split } from './parts.ts'
 import type { ExportRange, ExportSelection, ExportSource } from './sources.ts'
@@ -147,8 +147,8 @@ export const runExport = async (
   const to = Math.min(asked.to, sealed?.checkpoint.size ?? Infinity)
   const range = { from: Math.min(asked.from, to), to }
   const exported = emptySelection()
-  const form = await formOf(format, sealed?.ledger.origin ?? '', selection.personal)
-  const output = { out: out ?? '-', split, gzip, form }
+  const fileFormat = await fileFormatOf(format, sealed?.ledger.origin ?? '', selection.personal)
+  const output = { out: out ?? '-', split, gzip, fileFormat }
   const earlier = request.resume ? await earlierParts(output, range, exported) : { files: [], size: 0 }
   let count = [...earlier.files, earlier.unfinished].reduce((sum, part) => sum + (part?.events ?? 0), 0)
   const onWritten = (index: number): void => {

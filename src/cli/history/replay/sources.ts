@@ -6,7 +6,7 @@ import type { ReadModel, ReadModelRow } from '../../../contract/history/state.ts
 import type { GivenExport } from '../../../verifier/check/inputs.ts'
 import { lineReader } from '../../../verifier/check/lines.ts'
 import type { StoredRecord } from '../../../verifier/entry.ts'
-import { indexedEvent } from '../../../verifier/export/facts.ts'
+import { indexedEvent } from '../../../verifier/export/event-fields.ts'
 import { eventLine } from '../../../verifier/export/ndjson.ts'
 import { linesOfFile } from '../../../verifier/export/read-file.ts'
 import { type Client, segment } from '../../client/client.ts'

@@ -5,7 +5,7 @@ type Outcome = 'success' | 'denied' | 'failed'
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Metadata of an event that facts, filters and forms show. */
+/** Metadata of an event that filters and formats show. */
 type Envelope = Readonly<
   Partial<
     Record<
@@ -19,7 +19,7 @@ type Envelope = Readonly<
 type Actor = { readonly kind: string; readonly id?: string; readonly method?: string }
 
 /** Fields of an event that follow from its record alone. A field that is absent is undefined. */
-export type Facts = {
+export type EventFields = {
   /** Type without version. */
   readonly type: string
   /** Version of the shape, from 1. */
@@ -40,7 +40,7 @@ export type Facts = {
 }
 
 /** An event in its place: index counts from 0 without gaps. */
-export type IndexedEvent = { readonly index: number; readonly record: StoredRecord; readonly facts: Facts }
+export type IndexedEvent = { readonly index: number; readonly record: StoredRecord; readonly fields: EventFields }
 
 const REFUSALS: ReadonlySet<string> = new Set(['LoginRefused', 'AuthenticationRefused'])
 
@@ -85,20 +85,20 @@ const actorIn = (meta: Members | undefined): Actor => {
   return actor !== null && typeof actor === 'object' ? (actor as Actor) : { kind: 'system' }
 }
 
-/** Returns an event in its place. Facts that are not known yet are read when they are needed. */
-export const indexedEvent = (index: number, record: StoredRecord, known?: Facts): IndexedEvent => {
-  let facts = known
+/** Returns an event in its place. Fields that are not known yet are read when they are needed. */
+export const indexedEvent = (index: number, record: StoredRecord, known?: EventFields): IndexedEvent => {
+  let fields = known
   return {
     index,
     record,
-    get facts() {
-      return (facts ??= factsOf(record))
+    get fields() {
+      return (fields ??= fieldsOf(record))
     },
   }
 }
 
-/** Reads the facts of a record. Total: a record that this version cannot read has the facts that it can find. */
-export const factsOf = ({ type: wire, stream, data: dataJson, meta: metaJson }: StoredRecord): Facts => {
+/** Reads the fields of a record. Total: a record that this version cannot read has the fields that it can find. */
+export const fieldsOf = ({ type: wire, stream, data: dataJson, meta: metaJson }: StoredRecord): EventFields => {
   const [data, meta] = [membersIn(dataJson), membersIn(metaJson)]
   const [type = wire, version = '1'] = wire.split(/\.v(?=\d+$)/)
   const category = categoryOf(stream)

@@ -1,7 +1,7 @@
 import { changesOf } from '../events/changes-of.ts'
 import type { Recorded } from '../events/summary.ts'
 import { summaryOf } from '../events/summary.ts'
-import type { IndexedEvent } from '../verifier/export/facts.ts'
+import type { IndexedEvent } from '../verifier/export/event-fields.ts'
 import type { SummaryOf } from '../verifier/export/filter.ts'
 import { personalMember, storedText } from '../verifier/export/read-line.ts'
 import type { OpenedFields } from './opened-fields.ts'
@@ -9,7 +9,7 @@ import type { OpenedFields } from './opened-fields.ts'
 const recordedOf = (...[{ category, data }, { type }]: Parameters<SummaryOf>): Recorded => ({ category, type, data })
 
 /** Returns the summary of an event (api.md §16.2). */
-export const summaryOfEvent: SummaryOf = (facts, record) => summaryOf(recordedOf(facts, record))
+export const summaryOfEvent: SummaryOf = (fields, record) => summaryOf(recordedOf(fields, record))
 
 /** Writes the end of the JSON of an event: its stored data and envelope, and its opened personal data. */
 const withTexts = (members: object, data: string, meta: string, personal: string): string =>
@@ -32,9 +32,9 @@ export const eventJson = (
   sealed: boolean,
   opened?: OpenedFields,
 ): string => {
-  const { index, record, facts } = event
-  const { type, version, category, namespace, subject, method, provider, outcome, actor, meta } = facts
-  const recorded = recordedOf(facts, record)
+  const { index, record, fields } = event
+  const { type, version, category, namespace, subject, method, provider, outcome, actor, meta } = fields
+  const recorded = recordedOf(fields, record)
   return withTexts(
     {
       index,
@@ -58,8 +58,8 @@ export const eventJson = (
       changes: changesOf(recorded),
       sealed,
     },
-    validText(record.data, facts.data),
-    validText(record.meta, facts.meta),
+    validText(record.data, fields.data),
+    validText(record.meta, fields.meta),
     personalMember(opened),
   )
 }

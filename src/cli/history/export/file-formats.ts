@@ -8,10 +8,10 @@ import type { PlacedLine, ReadLinesOf } from '../../../verifier/export/read-line
 import type { ExportedEvent, FileEncoder } from './sources.ts'
 
 /**
- * Form of export files: bytes before the first event; text of an event, by which files are split (undefined: left out);
+ * Format of export files: bytes before the first event; text of an event, by which files are split (undefined: left out);
  * encoder of a file; reader of a file. `isContinued`: an unfinished file can be continued after its last event.
  */
-export type ExportForm = {
+export type FileFormat = {
   readonly headBytes: number
   readonly text: (event: ExportedEvent) => string | undefined
   readonly encoder: () => FileEncoder
@@ -19,8 +19,8 @@ export type ExportForm = {
   readonly isContinued: boolean
 }
 
-/** Form whose files consist of a head and the texts of the events. */
-const textForm = (text: ExportForm['text'], reader: () => ReadLinesOf<PlacedLine>, head = ''): ExportForm => ({
+/** Format whose files consist of a head and the texts of the events. */
+const textFormat = (text: FileFormat['text'], reader: () => ReadLinesOf<PlacedLine>, head = ''): FileFormat => ({
   headBytes: Buffer.byteLength(head),
   text,
   encoder: () => ({ head: () => head, add: (_event, shown) => shown, end: () => '' }),
@@ -45,8 +45,8 @@ const readOcsf: ReadLinesOf<PlacedLine> = (bytes) => {
   return { lines: bytes.toString('utf8', 0, used).split('\n').slice(0, -1).map(readOcsfLine), used }
 }
 
-/** Returns the form of Parquet. Its library is loaded only then. */
-const parquetForm = async (): Promise<ExportForm> => {
+/** Returns the format of Parquet. Its library is loaded only then. */
+const parquetFormat = async (): Promise<FileFormat> => {
   const { storedTexts } = await import('../parquet.ts')
   const { parquetEncoder } = await import('../parquet.ts')
   const { parquetLines } = await import('../parquet.ts')
@@ -59,15 +59,15 @@ const parquetForm = async (): Promise<ExportForm> => {
   }
 }
 
-/** Returns the form of a format; CloudEvents name the ledger of an origin, and NDJSON can have opened personal data. */
-export const formOf = async (
+/** Returns the file format by its name; CloudEvents name the ledger of an origin, and NDJSON can have opened personal data. */
+export const fileFormatOf = async (
   format: ExportFormat,
   origin: string,
   personal: Manifest['personal'],
-): Promise<ExportForm> => {
-  if (format === 'parquet') return parquetForm()
+): Promise<FileFormat> => {
+  if (format === 'parquet') return parquetFormat()
   if (format === 'ocsf')
-    return textForm(
+    return textFormat(
       ({ event, opened }) => {
         const json = ocsfEvent(event(), origin, opened?.())
         return json && `${json}\n`
@@ -75,8 +75,8 @@ export const formOf = async (
       () => readOcsf,
     )
   const reader = () => lineReader(format, { origin, personal })
-  if (format === 'ndjson') return textForm(({ line }) => line(), reader)
-  if (format === 'csv') return textForm(({ event }) => csvLine(event()), reader, CSV_TITLES)
+  if (format === 'ndjson') return textFormat(({ line }) => line(), reader)
+  if (format === 'csv') return textFormat(({ event }) => csvLine(event()), reader, CSV_TITLES)
   const ledger = ledgerIdIn(origin)
-  return textForm(({ event }) => `${cloudEvent(event(), ledger)}\n`, reader)
+  return textFormat(({ event }) => `${cloudEvent(event(), ledger)}\n`, reader)
 }
