@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isRefusal, Refusal } from '../../src/base/errors.ts'
 import { fairGate, type Lease, type Taker } from '../../src/base/gate.ts'
-import { byteBudget } from '../../src/http/wire/room.ts'
+import { byteBudget } from '../../src/http/memory/room.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 

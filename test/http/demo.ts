@@ -8,12 +8,12 @@ import { choice, flag, float, integer, object, optional, text, timestamp } from 
 import { input, member, query } from '../../src/contract/readers/input.ts'
 import { texts } from '../../src/contract/token-metadata.ts'
 import { credential, sameOrigin } from '../../src/http/auth/credential.ts'
+import { byteBudget } from '../../src/http/memory/room.ts'
 import type { Step } from '../../src/http/route/pipeline.ts'
 import { route } from '../../src/http/route/route.ts'
 import { authentication, ordinary } from '../../src/http/route/statements.ts'
 import { httpServer, type ServerParts } from '../../src/http/server.ts'
 import { ok } from '../../src/http/wire/reply.ts'
-import { byteBudget } from '../../src/http/wire/room.ts'
 
 const anything = Type.Object({}, { additionalProperties: true })
 const N = '/api/v1/namespaces/:namespaceKey'

@@ -2,8 +2,14 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { Refusal } from '../../src/base/errors.ts'
 import { atOf } from '../../src/contract/readers/moment.ts'
-import { afterPosition, eventReason, idempotencyKey, ifMatch, preconditions } from '../../src/http/preconditions.ts'
-import { addressKey } from '../../src/http/wire/client-address.ts'
+import { addressKey } from '../../src/http/memory/holder.ts'
+import {
+  afterPosition,
+  eventReason,
+  idempotencyKey,
+  ifMatch,
+  preconditions,
+} from '../../src/http/steps/preconditions.ts'
 import { tagged } from '../../src/http/wire/headers.ts'
 import { demo, exchange, problemOf } from './demo.ts'
 import { A, get } from './requests.ts'

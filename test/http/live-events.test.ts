@@ -6,7 +6,7 @@ import type { LogPosition } from '../../src/history/ranges.ts'
 import { reachAuthorizedNow } from '../../src/http/auth/reach-now.ts'
 import { liveEvents } from '../../src/http/history/live-events.ts'
 import { type EventsCall, namespaceIn, query } from '../../src/http/history/query.ts'
-import { streamSlots } from '../../src/http/history/stream-slots.ts'
+import { streamSlots } from '../../src/http/memory/stream-slots.ts'
 import { requiredRightsOf } from '../../src/http/route/required-rights.ts'
 import { virtualClock } from '../virtual-clock.ts'
 

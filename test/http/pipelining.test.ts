@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { oneAfterAnother } from '../../src/http/wire/arriving-requests.ts'
+import { oneAfterAnother } from '../../src/http/memory/arriving-requests.ts'
 import { eventually } from '../wait.ts'
 
 /** Maximum number of waiting requests of a connection, in addition to the running one. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { keptChunks } from '../../src/http/wire/kept-chunks.ts'
+import { keptChunks } from '../../src/http/memory/kept-chunks.ts'
 import { startService } from '../start.ts'
 import { maker } from './flags.ts'
 

@@ -12,9 +12,9 @@ import type { TokenEvent } from '../../events/token.ts'
 import type { RowOf } from '../../projections/projection.ts'
 import { tokens } from '../../projections/tokens.ts'
 import { eventPosition } from '../commands/command-context.ts'
-import { alreadyShown } from '../idempotency.ts'
 import { presentAuthentication } from '../present/authentication.ts'
 import type { CommandServices } from '../services/commands.ts'
+import { alreadyShown } from '../steps/idempotency.ts'
 import type { Answer } from '../wire/reply.ts'
 
 type Issued = DataOf<TokenEvent, 'TokenIssued'>

@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import { type Refusal, whyOf } from '../../base/errors.ts'
 import type { Refused } from '../../jobs/refusals.ts'
+import { addressKey } from '../memory/holder.ts'
 import type { AuthServices } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { LoginServices } from '../services/logins.ts'
-import { addressKey } from '../wire/client-address.ts'
 
 /** Token of a refused request; `provider` is set if a login issued it. */
 type RefusedToken = { readonly id?: string | undefined; readonly provider?: string | undefined }

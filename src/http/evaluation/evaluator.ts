@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts'
 import { isRefusal, refuse } from '../../base/errors.ts'
 import { flagTypes } from '../../contract/readers/fields.ts'
 import type { BooleanFlag, Compiled, VariantFlag } from '../../evaluation/compile.ts'
@@ -13,9 +14,27 @@ import type { Work } from '../../evaluation/segment.ts'
 import type { Trace } from '../../evaluation/trace.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { CommandServices } from '../services/commands.ts'
-import { since, timeFormat } from '../wire/clock.ts'
 import { type CachedAnswer, type FlagCounters, flagCounters } from './answer-cache.ts'
 import type { LastEvaluations } from './last-evaluations.ts'
+
+/** Formats times as RFC 3339 UTC text with milliseconds, at most once per millisecond. */
+const timeFormat = (): ((date: Date) => string) => {
+  let last = Number.NaN
+  let text = ''
+  return (date) => {
+    const time = date.getTime()
+    if (time === last) return text
+    last = time
+    text = date.toISOString()
+    return text
+  }
+}
+
+/**
+ * Milliseconds since a reading of `monotonic`, rounded to the microsecond because further digits have no use.
+ */
+export const since = (monotonic: Clock['monotonic'], start: number): number =>
+  Math.round((monotonic() - start) * 1e3) / 1e3
 
 /**
  * The evaluated entity; its id may be empty. The tried steps are appended to `trace`, if given. `work` limits the work

@@ -9,13 +9,13 @@ import { CSV_TITLES, csvLine } from '../../verifier/export/csv.ts'
 import type { IndexedEvent } from '../../verifier/export/event-fields.ts'
 import { eventLine } from '../../verifier/export/ndjson.ts'
 import { contextOf } from '../commands/command-context.ts'
+import { streamOf } from '../memory/stream-slots.ts'
 import type { HistoryService } from '../services/history.ts'
 import { parametersOf } from '../wire/path.ts'
 import type { Answer } from '../wire/reply.ts'
 import { ledgerNotBegun } from './newest-checkpoint.ts'
 import { type EventsCall, filterGiven, indexesOf, selectionOf } from './query.ts'
 import { isOpening, recordedOpening } from './recorded-reads.ts'
-import { streamOf } from './stream-slots.ts'
 
 /** Number of examined events from which an export is recorded individually. */
 const RECORDED = 1_000

@@ -4,15 +4,15 @@ import type { HistoryEvents } from '../../contract/history/events.ts'
 import type { OpenEvent } from '../../history/opened-fields.ts'
 import type { Head } from '../../history/ranges.ts'
 import type { EventFilter } from '../../verifier/export/filter.ts'
-import { holderOfRequest } from '../as-of-readings.ts'
 import { contextOf } from '../commands/command-context.ts'
-import { headerText, wrongHeader } from '../preconditions.ts'
+import { streamOf } from '../memory/stream-slots.ts'
 import type { HistoryService } from '../services/history.ts'
+import { holderOfRequest } from '../steps/as-of-readings.ts'
+import { headerText, wrongHeader } from '../steps/preconditions.ts'
 import type { Answer } from '../wire/reply.ts'
 import { eventPresenter } from './event-page.ts'
 import { type EventsCall, filterGiven, isAuditor, selectionOf } from './query.ts'
 import { recordedOpening } from './recorded-reads.ts'
-import { streamOf } from './stream-slots.ts'
 
 /** Times in ms: between two checks of the credential, between two heartbeats, and the age at which a stream ends. */
 const [CHECK_MS, ALIVE_MS, AGE_MS] = [1_000, 15_000, 3_600_000]

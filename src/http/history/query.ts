@@ -16,7 +16,7 @@ import type { LogRange, RangeBounds } from '../../history/ranges.ts'
 import { type EventFilter, filterIn } from '../../verifier/export/filter.ts'
 import { beforeRules } from '../route/required-rights.ts'
 import type { Call } from '../route/route.ts'
-import { acceptedForm } from '../wire/accept.ts'
+import { acceptedForm } from '../wire/headers.ts'
 import { parametersOf } from '../wire/path.ts'
 import { opensPersonal } from './recorded-reads.ts'
 

@@ -4,11 +4,11 @@ import type { DiffItem, StateDiff } from '../../contract/history/state.ts'
 import { differences } from '../../history/diff.ts'
 import { flags } from '../../projections/flags.ts'
 import { namespaces, segments } from '../../projections/resource-model.ts'
+import { hasRoomFor, type Of } from '../memory/room.ts'
 import { namespaceJson } from '../present/namespace.ts'
 import { segmentJson } from '../present/segment.ts'
 import type { HistoryService } from '../services/history.ts'
 import { jsonOf } from '../wire/reply.ts'
-import { hasRoomFor, type Of } from '../wire/room.ts'
 import { type Past, resourceAt, wholeFlag } from './stream-state.ts'
 
 /**

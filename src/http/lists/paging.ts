@@ -2,10 +2,10 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../../base/errors.ts'
 import { timeSlicer } from '../../base/event-loop.ts'
 import type { Names } from '../../contract/identifiers.ts'
+import { hasRoomFor, type Of, takePage } from '../memory/room.ts'
 import type { PageTokens } from '../services/flags.ts'
 import { type Gathered, listed } from '../wire/pieces.ts'
 import { type Answer, type Json, jsonOf } from '../wire/reply.ts'
-import { hasRoomFor, type Of, takePage } from '../wire/room.ts'
 
 const b64 = (bytes: Buffer) => bytes.toString('base64url')
 

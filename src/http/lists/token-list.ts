@@ -9,9 +9,9 @@ import {
   tokensInOrder,
 } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
-import { snapshotAt } from '../as-of-readings.ts'
 import { searchedBy, type TokenFilter, wantedOf, whereOf } from '../auth/token-filter.ts'
 import type { TokenService } from '../services/tokens.ts'
+import { snapshotAt } from '../steps/as-of-readings.ts'
 import { waitForTokenView } from './wait-for-token-view.ts'
 
 /** Records of a list: one method, static tokens or sessions, or all. */

@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import { withTimeout } from '../../base/clock.ts'
 import { Refusal, refuse } from '../../base/errors.ts'
 import { contextOf } from '../commands/command-context.ts'
+import { addressKey } from '../memory/holder.ts'
 import type { Call } from '../route/route.ts'
 import type { LoginMethod, LoginService } from '../services/logins.ts'
-import { addressKey } from '../wire/client-address.ts'
 import { attemptTurnedAway } from './login-attempts.ts'
 
 /** Time in ms after which the provider receives an answer, because providers wait for 5 s. */

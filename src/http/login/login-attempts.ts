@@ -4,8 +4,8 @@ import type { Limiter } from '../../auth/rate-limit.ts'
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import { Refusal, whyOf } from '../../base/errors.ts'
 import type { Method } from '../../events/token.ts'
+import { addressKey } from '../memory/holder.ts'
 import type { LoginService, LoginServices } from '../services/logins.ts'
-import { addressKey } from '../wire/client-address.ts'
 import { heldLogin } from './held-logins.ts'
 
 /** Facts about a login or exchange for log and history, without personal data. */

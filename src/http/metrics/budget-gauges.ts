@@ -1,5 +1,5 @@
 import type { FairGate } from '../../base/gate.ts'
-import type { Budgets } from '../wire/room.ts'
+import type { Budgets } from '../memory/room.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Metrics of each budget: size, used bytes, waiting requests and refusals (api.md §11.1). */

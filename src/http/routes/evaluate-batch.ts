@@ -11,7 +11,7 @@ import {
 import type { ReadBy } from '../../contract/readers/input.ts'
 import type { Raw } from '../../contract/readers/value.ts'
 import { type Work, workTogether } from '../../evaluation/segment.ts'
-import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
+import { type Evaluator, type Flags, since } from '../evaluation/evaluator.ts'
 import {
   insistOnClient,
   mostBytesFor,
@@ -26,7 +26,7 @@ import { type Call, route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { EvaluationService } from '../services/flags.ts'
 import type { Caller } from '../wire/caller.ts'
-import { since } from '../wire/clock.ts'
+
 import { allOf, type Made } from '../wire/pieces.ts'
 import { type Json, jsonOf } from '../wire/reply.ts'
 

@@ -14,7 +14,7 @@ import {
 import type { Raw } from '../../contract/readers/value.ts'
 import { type Work, workTogether } from '../../evaluation/segment.ts'
 import { inPath, NAMESPACE } from '../commands/resource-routes.ts'
-import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
+import { type Evaluator, type Flags, since } from '../evaluation/evaluator.ts'
 import {
   insistOnClient,
   mostBytesFor,
@@ -28,7 +28,7 @@ import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { EvaluationService } from '../services/flags.ts'
 import type { Caller } from '../wire/caller.ts'
-import { since } from '../wire/clock.ts'
+
 import { allOf } from '../wire/pieces.ts'
 import { jsonOf, ok } from '../wire/reply.ts'
 

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { invalid, Refusal, refuse } from '../../base/errors.ts'
 import { closingQuote, LONG_NUMBER, parseExactly, QUOTE } from '../../base/exact-json.ts'
 import { objectOf, type Raw } from '../../contract/readers/value.ts'
-import { bodyRoom, type Of, SMALL } from './room.ts'
+import { bodyRoom, type Of, SMALL } from '../memory/room.ts'
 
 const DEEPEST = 64
 const MOST_MEMBERS = 50_000

@@ -1,8 +1,5 @@
-import type { FastifyRequest } from 'fastify'
 import type { Reach } from '../../access/reach.ts'
-import type { Taker } from '../../base/gate.ts'
 import type { Actor } from '../../events/meta.ts'
-import { addressKey } from './client-address.ts'
 
 /** Caller of a request, as determined by the access check. */
 export interface Caller {
@@ -23,13 +20,4 @@ declare module 'fastify' {
      */
     address: string
   }
-}
-
-/**
- * Holder whose share of memory a request uses: the credential, or the address of an anonymous caller. Each address that
- * uses a publishable token has a share of its own.
- */
-export const takerOf = ({ caller: { actor, published = false }, address }: FastifyRequest): Taker => {
-  const holder = actor.id ?? addressKey(address)
-  return published ? { holder: `${holder} ${addressKey(address)}`, published } : { holder, published }
 }

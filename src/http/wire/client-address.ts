@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { isIP, isIPv4, isIPv6, SocketAddress } from 'node:net'
+import { isIP, isIPv4, SocketAddress } from 'node:net'
+import { unmapped } from '../memory/holder.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -12,12 +13,8 @@ type Heard = Pick<IncomingMessage, 'headers'> & { readonly socket: { readonly re
 /** Maximum number of proxies in the chain. */
 const HOPS = 32
 const PORT = /^(?:\[([^\]]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/
-const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 /** Maximum length of the text of an address, including brackets, port and zone. */
 const LONGEST = 128
-
-/** Converts an IPv4-mapped address to IPv4; returns every other text unchanged. */
-const unmapped = (address: string): string => MAPPED.exec(address)?.[1] ?? address
 
 /**
  * Canonical form of an address (RFC 5952), at most 45 characters: without brackets, port and zone; an IPv4-mapped
@@ -61,19 +58,3 @@ export const clientAddress =
     }
     return hop
   }
-
-/** Key of an address in rate limits: IPv4 (also IPv4-mapped) unchanged, IPv6 by its first 64 bits. */
-export const addressKey = (address: string): string => {
-  const plain = address.split('%', 1)[0]!
-  const ipv4 = unmapped(plain)
-  if (isIPv4(ipv4) || !isIPv6(plain)) return ipv4
-  const [head = '', tail] = plain.split('::')
-  const first = head === '' ? [] : head.split(':')
-  const last =
-    tail === undefined || tail === ''
-      ? []
-      : tail.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]))
-  const zeros = tail === undefined ? 0 : 8 - first.length - last.length
-  const groups = [...first, ...Array<string>(Math.max(zeros, 0)).fill('0'), ...last].slice(0, 4)
-  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
-}

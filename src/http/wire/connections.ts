@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
 import { Refusal } from '../../base/errors.ts'
-import { HEADERS_BUSY } from './arriving-requests.ts'
+import { HEADERS_BUSY } from '../memory/arriving-requests.ts'
 import { addressIn } from './client-address.ts'
 import { errorBody, refusalHeaders } from './error-reply.ts'
 

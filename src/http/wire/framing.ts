@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal } from '../../base/errors.ts'
 import { parentIn } from '../../base/tracing.ts'
-import { HEADER_LIMIT } from './arriving-requests.ts'
+import { HEADER_LIMIT } from '../memory/arriving-requests.ts'
 import { emptied, wrongTarget } from './path.ts'
 
 /** Request id: the client's if it is valid (api.md §1.2), else a new UUID. */

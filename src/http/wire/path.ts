@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { Refusal } from '../../base/errors.ts'
 import { type Query, queryIn } from '../../contract/readers/input.ts'
-import { HEADER_LIMIT } from './arriving-requests.ts'
+import { HEADER_LIMIT } from '../memory/arriving-requests.ts'
 
 declare module 'node:http' {
   interface IncomingMessage {

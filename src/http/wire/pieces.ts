@@ -1,7 +1,7 @@
 import { Refusal } from '../../base/errors.ts'
 import { forEachSliced } from '../../base/event-loop.ts'
+import { hasRoomFor, type Of, takeRoom } from '../memory/room.ts'
 import { type Answer, type Json, written } from './reply.ts'
-import { hasRoomFor, type Of, takeRoom } from './room.ts'
 
 const CHUNK = 65_536
 

@@ -2,8 +2,8 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
-import { headerBytes, MOST_HEADERS } from './arriving-requests.ts'
-import { cutStalled, type Patience } from './stalled.ts'
+import { headerBytes, MOST_HEADERS } from '../memory/arriving-requests.ts'
+import { cutStalled, type Patience } from '../memory/stalled.ts'
 
 /** Limits of a connection. Times of the limits are in ms. */
 export type WireSettings = {

@@ -2,12 +2,12 @@ import type { Writable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../base/clock.ts'
 import { named } from '../../contract/readers/input.ts'
+import { fitRoom, PACKING, SMALL, UNDER_WAY } from '../memory/room.ts'
 import { sendError } from './fault.ts'
 import { gzipInto, nameGzip, sendGzip, sendPacked, takesGzip, zippedFast } from './gzip.ts'
 import { tagged } from './headers.ts'
 import { parametersOf, rawQuery } from './path.ts'
 import type { Answer } from './reply.ts'
-import { fitRoom, PACKING, SMALL, UNDER_WAY } from './room.ts'
 import { type Chunks, type StreamTold, sendStream } from './stream.ts'
 
 /**

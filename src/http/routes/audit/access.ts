@@ -7,15 +7,15 @@ import { timeSlicer } from '../../../base/event-loop.ts'
 import { AccessReview, reviewQuery } from '../../../contract/access.ts'
 import { momentText } from '../../../contract/readers/moment.ts'
 import { placeOf, type TokenPlace } from '../../../projections/token-status.ts'
-import { asOfReading, snapshotAt } from '../../as-of-readings.ts'
 import { type Able, COUNTED, reviewed } from '../../lists/access-review.ts'
 import { leavingOut } from '../../lists/paging.ts'
+import { hasRoomFor, takePage } from '../../memory/room.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { HistoryMount, HistoryService } from '../../services/history.ts'
-import { acceptedForm } from '../../wire/accept.ts'
+import { asOfReading, snapshotAt } from '../../steps/as-of-readings.ts'
+import { acceptedForm } from '../../wire/headers.ts'
 import { type Answer, csvAnswer } from '../../wire/reply.ts'
-import { hasRoomFor, takePage } from '../../wire/room.ts'
 
 const CSV = { 'content-type': 'text/csv; charset=utf-8' }
 const PAGE = 100

@@ -8,13 +8,13 @@ import {
   statisticsQuery,
 } from '../../../contract/history/events.ts'
 import type { StatisticsRow as Counted } from '../../../history/statistics.ts'
-import { asOfReading } from '../../as-of-readings.ts'
 import { histogram, selectionBy } from '../../history/query.ts'
 import { countReading } from '../../history/recorded-reads.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { HistoryMount, HistoryService } from '../../services/history.ts'
-import { acceptedForm } from '../../wire/accept.ts'
+import { asOfReading } from '../../steps/as-of-readings.ts'
+import { acceptedForm } from '../../wire/headers.ts'
 import { csvAnswer } from '../../wire/reply.ts'
 
 const counting = {

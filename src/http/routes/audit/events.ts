@@ -1,7 +1,6 @@
 import { invalid } from '../../../base/errors.ts'
 import { type EventsFormat, HistoryEvent, HistoryEvents, personal } from '../../../contract/history/events.ts'
 import { query as queryOf } from '../../../contract/readers/input.ts'
-import { asOfReading } from '../../as-of-readings.ts'
 import { cloudEventPageAnswer, eventAt, eventPageAnswer, eventPresenter } from '../../history/event-page.ts'
 import { eventStreamAnswer } from '../../history/event-stream.ts'
 import { liveEvents } from '../../history/live-events.ts'
@@ -10,6 +9,7 @@ import { countReading, opensPersonal, recordedOpening } from '../../history/reco
 import { route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { HistoryMount } from '../../services/history.ts'
+import { asOfReading } from '../../steps/as-of-readings.ts'
 import { written } from '../../wire/reply.ts'
 
 const PAGES = { json: eventPageAnswer, cloudevents: cloudEventPageAnswer }

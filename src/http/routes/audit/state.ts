@@ -1,16 +1,16 @@
 import type { Moment } from '../../../as-of/as-of.ts'
 import { diffQuery, StateDiff, StreamState, stateQuery } from '../../../contract/history/state.ts'
 import { momentText } from '../../../contract/readers/moment.ts'
-import { asOfReading } from '../../as-of-readings.ts'
 import { countReading } from '../../history/recorded-reads.ts'
 import { namespaceDiff, streamDiff } from '../../history/state-diff.ts'
 import { logPlaceShown, placeOfMoment, streamState } from '../../history/stream-state.ts'
 import { leavingOut } from '../../lists/paging.ts'
+import { takePage } from '../../memory/room.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { HistoryMount, HistoryService } from '../../services/history.ts'
+import { asOfReading } from '../../steps/as-of-readings.ts'
 import type { Answer } from '../../wire/reply.ts'
-import { takePage } from '../../wire/room.ts'
 
 const PAGE_MAX = 1000
 

@@ -1,13 +1,13 @@
 import { SubjectsFound } from '../../../contract/history/searches.ts'
 import { holder } from '../../../contract/token.ts'
 import { tokens } from '../../../projections/tokens.ts'
-import { asOfReading } from '../../as-of-readings.ts'
 import { findSubjects } from '../../history/find-subjects.ts'
 import { countReading } from '../../history/recorded-reads.ts'
 import { leavingOut } from '../../lists/paging.ts'
 import { route } from '../../route/route.ts'
 import { searching } from '../../route/statements.ts'
 import type { SearchMount } from '../../services/history.ts'
+import { asOfReading } from '../../steps/as-of-readings.ts'
 
 /** POST /audit/v1/subjects/find: the subjects of a person (api.md §16.11). */
 export const auditSubjectsFindRoutes: SearchMount = (app, service) => {

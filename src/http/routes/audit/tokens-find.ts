@@ -1,10 +1,10 @@
 import { TokenFound, tokenSearch } from '../../../contract/history/searches.ts'
-import { asOfReading } from '../../as-of-readings.ts'
 import { findToken } from '../../history/find-token.ts'
 import { countReading } from '../../history/recorded-reads.ts'
 import { route } from '../../route/route.ts'
 import { searching } from '../../route/statements.ts'
 import type { SearchMount } from '../../services/history.ts'
+import { asOfReading } from '../../steps/as-of-readings.ts'
 
 /** POST /audit/v1/tokens/find: the token of a SHA-256 (api.md §16.10). */
 export const auditTokensFindRoutes: SearchMount = (app, service) =>

@@ -4,10 +4,10 @@ import { Nothing } from '../../../contract/answer.ts'
 import { LogoutForm } from '../../../contract/login/login.ts'
 import { endAtProvider } from '../../login/end-at-provider.ts'
 import { turnedAway } from '../../login/login-attempts.ts'
+import { addressKey } from '../../memory/holder.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
 import type { LoginMethod, LoginService } from '../../services/logins.ts'
-import { addressKey } from '../../wire/client-address.ts'
 
 /** Maximum size of a form in bytes. */
 const MOST_BYTES = 32_768

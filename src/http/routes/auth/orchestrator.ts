@@ -8,11 +8,11 @@ import { answerIssued, issueToken } from '../../auth/issue-token.ts'
 import { contextOf } from '../../commands/command-context.ts'
 import { admit, grantsForLogin, subjectOf } from '../../login/admission.ts'
 import { attemptFailed, attemptSucceeded, turnedAway } from '../../login/login-attempts.ts'
-import { fingerprintOf, idempotencyKey } from '../../preconditions.ts'
+import { addressKey } from '../../memory/holder.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
 import type { Exchange, LoginService } from '../../services/logins.ts'
-import { addressKey } from '../../wire/client-address.ts'
+import { fingerprintOf, idempotencyKey } from '../../steps/preconditions.ts'
 import type { Answer } from '../../wire/reply.ts'
 
 /** Token of a service account; it expires with the presented token. */

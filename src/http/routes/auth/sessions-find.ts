@@ -1,15 +1,15 @@
 import { personSearch, SessionsFound } from '../../../contract/history/searches.ts'
 import { tokens } from '../../../projections/tokens.ts'
-import { asOfReading } from '../../as-of-readings.ts'
 import { type PersonCursor, sessionsOf } from '../../auth/person-sessions.ts'
 import { contextOf } from '../../commands/command-context.ts'
 import { leavingOut } from '../../lists/paging.ts'
 import { waitForTokenView } from '../../lists/wait-for-token-view.ts'
+import { takePage } from '../../memory/room.ts'
 import { presentAuthentication } from '../../present/authentication.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
 import type { SearchMount } from '../../services/history.ts'
-import { takePage } from '../../wire/room.ts'
+import { asOfReading } from '../../steps/as-of-readings.ts'
 
 /** Scope of the page tokens. They do not contain the person. */
 const SCOPE = ['sessions-of-person']

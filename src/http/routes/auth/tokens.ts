@@ -6,21 +6,21 @@ import { Authentication, AuthenticationList, oneToken, tokenQuery } from '../../
 import { readable } from '../../../projections/projection.ts'
 import { placeOf, type TokenPlace } from '../../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../../projections/tokens.ts'
-import { snapshotAt } from '../../as-of-readings.ts'
 import { revokeToken } from '../../auth/revoke-token.ts'
 import { identitiesOf } from '../../auth/token-filter.ts'
 import { namespaceOfRecord } from '../../auth/token-records.ts'
 import { contextOf, positionOf } from '../../commands/command-context.ts'
 import { leavingOut } from '../../lists/paging.ts'
 import { listTokens } from '../../lists/token-list.ts'
+import { takePage } from '../../memory/room.ts'
 import { presentAuthentication } from '../../present/authentication.ts'
 import { placeInQuery } from '../../route/required-rights.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
 import type { TokenMount, TokenService } from '../../services/tokens.ts'
+import { snapshotAt } from '../../steps/as-of-readings.ts'
 import { gather, listed } from '../../wire/pieces.ts'
 import { jsonOf } from '../../wire/reply.ts'
-import { takePage } from '../../wire/room.ts'
 
 const PAGE = 25
 const PAGE_MAX = 100

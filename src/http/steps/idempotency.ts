@@ -1,11 +1,42 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { keyedQueue } from '../base/concurrency.ts'
-import { Refusal, refuse } from '../base/errors.ts'
-import type { SecretShown } from '../contract/answer.ts'
-import type { Views } from '../projections/views.ts'
-import { KEPT_MS, storedAnswers } from './kept-answers.ts'
-import type { Cell } from './metrics/metrics.ts'
-import type { Answer } from './wire/reply.ts'
+import { LRUCache } from 'lru-cache'
+import { keyedQueue } from '../../base/concurrency.ts'
+import { Refusal, refuse } from '../../base/errors.ts'
+import type { SecretShown } from '../../contract/answer.ts'
+import type { Views } from '../../projections/views.ts'
+import type { Cell } from '../metrics/metrics.ts'
+import type { Answer } from '../wire/reply.ts'
+
+/** Time in ms for which a request and its answer are stored. */
+const KEPT_MS = 24 * 3_600_000
+/**
+ * Maximum bytes of a stored answer. If an answer is larger, a retry runs the request again under its command id, with
+ * the same outcome.
+ */
+const MOST_KEPT_BYTES = 16_384
+/** Maximum total bytes of stored answers for each owner in 24 hours. Answers beyond this maximum are not stored. */
+const OWNERS_BYTES = 64 * 1_048_576
+/** Maximum number of owners whose bytes are counted. */
+const OWNERS = 10_000
+
+/**
+ * Decides whether an answer is stored, and counts the bytes of stored answers per owner over 24 hours. An answer with a
+ * secret is always stored, so that the secret is given once.
+ */
+const storedAnswers = (now: () => Date) => {
+  const owners = new LRUCache<string, { readonly until: number; bytes: number }>({ max: OWNERS })
+  return (owner: string, text: string, secret: boolean): boolean => {
+    const bytes = Buffer.byteLength(text)
+    if (secret || bytes > MOST_KEPT_BYTES) return secret
+    const time = now().getTime()
+    const found = owners.get(owner)
+    const held = found && time < found.until ? found : { until: time + KEPT_MS, bytes: 0 }
+    if (held !== found) owners.set(owner, held)
+    if (held.bytes + bytes > OWNERS_BYTES) return false
+    held.bytes += bytes
+    return true
+  }
+}
 
 const TABLE = 'requests'
 /**

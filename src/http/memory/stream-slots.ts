@@ -1,8 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { refuse } from '../../base/errors.ts'
 import { fairGate, type Lease } from '../../base/gate.ts'
-import type { Call } from '../route/route.ts'
-import { whenOver } from '../wire/room.ts'
+import { type Of, whenOver } from './room.ts'
 
 /** Maximum number of streams of one credential at once. */
 const EACH = 4
@@ -32,17 +31,17 @@ export const streamSlots = (total: number) => {
 export type StreamSlots = ReturnType<typeof streamSlots>
 
 /**
- * Counts the request of a call as a running stream until it is over, and returns a signal that aborts then. `onOver` is
+ * Counts a request as a running stream until it is over, and returns a signal that aborts then. `onOver` is
  * called at that time. A stream over the limit is refused as `enter` says.
  */
 export const streamOf = (
   { historyStreams }: { readonly historyStreams: StreamSlots },
-  call: Pick<Call<unknown, unknown>, 'caller' | 'request' | 'reply'>,
+  of: Of,
   onOver?: () => void,
 ): AbortSignal => {
   const over = new AbortController()
-  const { free } = historyStreams.enter(call.caller.actor.id ?? call.request.address)
-  whenOver(call, () => {
+  const { free } = historyStreams.enter(of.request.caller.actor.id ?? of.request.address)
+  whenOver(of, () => {
     over.abort()
     free()
     onOver?.()

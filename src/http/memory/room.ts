@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../base/clock.ts'
 import { Refusal } from '../../base/errors.ts'
 import { type FairGate, fairGate, type Lease } from '../../base/gate.ts'
-import { takerOf } from './caller.ts'
+import { takerOf } from './holder.ts'
 
 /** Memory budgets in bytes, each shared by all requests (docs/decisions/0034). */
 export type Budgets = { readonly answers: FairGate; readonly bodies: FairGate }

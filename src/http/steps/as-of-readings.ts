@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify'
-import type { Moment } from '../as-of/as-of.ts'
-import type { Clock } from '../base/clock.ts'
-import { Refusal } from '../base/errors.ts'
-import { fairGate } from '../base/gate.ts'
-import type { Metrics } from './metrics/metrics.ts'
-import type { Spec } from './route/route.ts'
-import { addressKey } from './wire/client-address.ts'
-import type { Answer } from './wire/reply.ts'
+import type { Moment } from '../../as-of/as-of.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Refusal } from '../../base/errors.ts'
+import { fairGate } from '../../base/gate.ts'
+import { addressKey } from '../memory/holder.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { Spec } from '../route/route.ts'
+import type { Answer } from '../wire/reply.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
