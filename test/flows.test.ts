@@ -50,13 +50,13 @@ const FLOWS: readonly {
 }[] = [
   {
     name: 'token creation',
-    ceiling: { files: 48, changes: 101 },
+    ceiling: { files: 48, changes: 100 },
     writes: true,
     prepare: async () => () => request('POST', '/auth/v1/method/token', { name: 'flow' }),
   },
   {
     name: 'Boolean evaluation',
-    ceiling: { files: 32, changes: 60 },
+    ceiling: { files: 30, changes: 58 },
     writes: false,
     prepare: async () => () =>
       request('POST', '/evaluate/v1/boolean', { namespaceKey: 'default', flagKey: 'flow', entityId: 'e', context: {} }),
@@ -70,7 +70,7 @@ const FLOWS: readonly {
   },
   {
     name: 'OpenID Connect callback',
-    ceiling: { files: 74, changes: 272 },
+    ceiling: { files: 73, changes: 271 },
     writes: true,
     prepare: async () => {
       const { authorizeUrl, cookie } = await people.begin(service, people.OIDC)
@@ -86,7 +86,7 @@ const FLOWS: readonly {
   },
   {
     name: 'a page of the history',
-    ceiling: { files: 70, changes: 217 },
+    ceiling: { files: 64, changes: 210 },
     writes: false,
     prepare: async () => () => request('GET', '/audit/v1/events?type=FlagCreated&order=asc&limit=1'),
   },

@@ -11,13 +11,11 @@ import { auditLedgerRoutes } from './routes/audit/ledger.ts'
 import { auditLedgerProofsRoutes } from './routes/audit/ledger-proofs.ts'
 import { auditReadModelsRoutes } from './routes/audit/read-models.ts'
 import { auditStateRoutes } from './routes/audit/state.ts'
-import { auditSubjectsEraseRoutes } from './routes/audit/subjects-erase.ts'
-import { auditSubjectsFindRoutes } from './routes/audit/subjects-find.ts'
+import { auditSubjectsRoutes } from './routes/audit/subjects.ts'
 import { auditTokensFindRoutes } from './routes/audit/tokens-find.ts'
 import { authAccessRoutes } from './routes/auth/access.ts'
-import { authCodehostRoutes } from './routes/auth/codehost.ts'
+import { authCodehostRoutes, authOidcRoutes } from './routes/auth/login.ts'
 import { authMethodRoutes } from './routes/auth/method.ts'
-import { authOidcRoutes } from './routes/auth/oidc.ts'
 import { authOrchestratorRoutes } from './routes/auth/orchestrator.ts'
 import { authSelfRoutes } from './routes/auth/self.ts'
 import { authSessionsFindRoutes } from './routes/auth/sessions-find.ts'
@@ -31,8 +29,7 @@ import { evaluateBatchRoutes } from './routes/evaluate-batch.ts'
 import { evaluateLegacyRoutes } from './routes/evaluate-legacy.ts'
 import { flagChangesRoutes } from './routes/flag-changes.ts'
 import { flagsRoutes } from './routes/flags.ts'
-import { healthRoutes } from './routes/health.ts'
-import { metaRoutes } from './routes/meta.ts'
+import { healthRoutes, metaRoutes } from './routes/instance.ts'
 import { metricsRoutes } from './routes/metrics.ts'
 import { namespacesRoutes } from './routes/namespaces.ts'
 import { ofrepRoutes } from './routes/ofrep.ts'
@@ -40,8 +37,7 @@ import { ofrepEventsRoutes } from './routes/ofrep-events.ts'
 import { rolloutsRoutes } from './routes/rollouts.ts'
 import { rulesRoutes } from './routes/rules.ts'
 import { segmentChangesRoutes } from './routes/segment-changes.ts'
-import { segmentMatchRoutes } from './routes/segment-match.ts'
-import { segmentsRoutes } from './routes/segments.ts'
+import { segmentMatchRoutes, segmentsRoutes } from './routes/segments.ts'
 import { snapshotRoutes } from './routes/snapshot.ts'
 import { variantsRoutes } from './routes/variants.ts'
 import type { EvaluationService, FlagService } from './services/flags.ts'
@@ -90,8 +86,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   auditLedgerRoutes(app, service)
   auditLedgerProofsRoutes(app, service)
   auditTokensFindRoutes(app, service)
-  auditSubjectsFindRoutes(app, service)
-  auditSubjectsEraseRoutes(app, service)
+  auditSubjectsRoutes(app, service)
   for (const method of METHODS) methodRoutes[method](app, service)
 
   const last = lastEvaluations(service)

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { Refusal } from '../../src/base/errors.ts'
 import { atOf } from '../../src/contract/readers/moment.ts'
-import { addressKey } from '../../src/http/memory/holder.ts'
+import { addressKey } from '../../src/http/memory/address-key.ts'
 import {
   afterPosition,
   eventReason,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type PersonCursor, sessionsOf } from '../../src/http/auth/person-sessions.ts'
+import { type PersonCursor, sessionsOf } from '../../src/http/routes/auth/sessions-find.ts'
 import type { Query } from '../../src/projections/views.ts'
 import type { Started } from '../start.ts'
 import { eventsOf } from './events-of.ts'

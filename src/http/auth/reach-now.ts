@@ -4,8 +4,8 @@ import { isRefusal } from '../../base/errors.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { LoginServices } from '../services/logins.ts'
 import { credential } from './credential.ts'
-import { emailRule } from './email-rule.ts'
 import { byHead, byRest } from './reach.ts'
+import { emailRule } from './reapply-rules.ts'
 
 const unlessStale = (error: unknown): undefined => {
   if (!isRefusal(error, 'auth_stale')) throw error

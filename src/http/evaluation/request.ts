@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { allowed } from '../../access/reach.ts'
+import { setOf } from '../../access/rights.ts'
 import type { Moment } from '../../as-of/as-of.ts'
 import { refuse } from '../../base/errors.ts'
 import { member } from '../../contract/readers/input.ts'
@@ -11,6 +13,15 @@ import type { FlagServices } from '../services/flags.ts'
 import { snapshotAt } from '../steps/as-of-readings.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { Flags } from './evaluator.ts'
+
+const EITHER = setOf(['segment.read', 'flag.snapshot'])
+
+/**
+ * True if answers include segment names for a caller: only if the caller may read the segments of the namespace anyway
+ * (api.md §3.6).
+ */
+export const showsSegments = ({ reach }: Caller, namespace: string): boolean =>
+  reach === undefined || allowed(reach, EITHER, namespace)
 
 /** Maximum size in bytes of an answer to this caller; publishable tokens have a lower maximum. */
 export const mostBytesFor = ({ settings }: Pick<CommandServices, 'settings'>, { published }: Caller): number =>

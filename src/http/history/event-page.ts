@@ -1,20 +1,174 @@
+import { createHash } from 'node:crypto'
+import { EVERYWHERE } from '../../access/grants.ts'
+import { allowed, type Reach } from '../../access/reach.ts'
+import { bitOf } from '../../access/rights.ts'
 import { refuse } from '../../base/errors.ts'
-import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
+import { filterValues } from '../../contract/history/event-filters.ts'
+import {
+  type EventFilters,
+  type EventsFormat,
+  type EventsQuery,
+  eventsQuery,
+  type HistoryEvent,
+  type HistoryEvents,
+  histogramQuery,
+  personal,
+} from '../../contract/history/events.ts'
+import type { Query } from '../../contract/readers/input.ts'
 import { positionOf } from '../../contract/readers/moment.ts'
 import { eventJson } from '../../history/event-json.ts'
-import type { OpenEvent } from '../../history/opened-fields.ts'
-import type { Head } from '../../history/ranges.ts'
+import { knownNames } from '../../history/event-names.ts'
+import { eventOpener, type OpenEvent } from '../../history/opened-fields.ts'
+import type { Head, LogRange, RangeBounds } from '../../history/ranges.ts'
 import { cloudEvent } from '../../verifier/export/cloud-events.ts'
 import type { IndexedEvent } from '../../verifier/export/event-fields.ts'
+import { type EventFilter, filterIn } from '../../verifier/export/filter.ts'
+import { contextOf } from '../commands/command-context.ts'
 import { hasRoomFor, takePage } from '../memory/room.ts'
 import { actorNames } from '../present/last-change.ts'
+import { beforeRules } from '../route/required-rights.ts'
+import type { Call } from '../route/route.ts'
 import type { HistoryService } from '../services/history.ts'
 import { parametersOf } from '../wire/path.ts'
 import { batched, listed } from '../wire/pieces.ts'
 import type { Answer, Json } from '../wire/reply.ts'
 import { ledgerNotBegun } from './newest-checkpoint.ts'
-import { type EventsCall, filterGiven, indexesOf, type Selection, selectionOf } from './query.ts'
-import { countReading, isOpening, recordedOpening } from './recorded-reads.ts'
+
+/** Counts a read of the history that returns `events` events (api.md §16.6). A HEAD request is not recorded. */
+export const countReading = (
+  { historyReads }: Pick<HistoryService, 'historyReads'>,
+  { caller, route, request }: Call<unknown, unknown>,
+  events: number,
+  format = 'json',
+): void => {
+  if (request.method !== 'HEAD') historyReads.counted(caller.actor, { route, format, events, opened: false })
+}
+
+const personalIn = beforeRules({ personal })
+
+/** True for a query that opens personal data. Such a query needs a credential with `audit.read`. */
+export const opensPersonal = (asked: Query): boolean => personalIn(asked)?.personal === 'open'
+
+type OpeningCall = Call<unknown, { readonly personal: 'sealed' | 'open' }>
+
+/** A read of the history as its record describes it: format, filter as given, and range of indexes. */
+type RecordedRead = {
+  readonly format: string
+  readonly filter: Readonly<Record<string, string>>
+  readonly fromIndex: number
+  readonly toIndex?: number
+}
+
+/** True if the answer to a call has opened personal data. HEAD is not recorded, so it opens nothing. */
+export const isOpening = ({ query, request }: OpeningCall): boolean =>
+  query.personal === 'open' && request.method !== 'HEAD'
+
+/**
+ * Returns the function that opens the personal data of an answer, after the read was recorded durably; undefined for an
+ * answer without opened personal data. Refuses with `backend_unavailable` if the record cannot be written.
+ */
+export const recordedOpening = async (
+  service: HistoryService,
+  call: OpeningCall,
+  read: RecordedRead,
+): Promise<OpenEvent | undefined> => {
+  if (!isOpening(call)) return undefined
+  await service.historyReads.exported(contextOf(call, service), call.route, { ...read, personal: true })
+  return eventOpener(service.sealer)
+}
+
+export type EventsCall = Call<unknown, EventsQuery>
+
+const AUDIT = bitOf('audit.read')
+
+/** Categories of the history of one namespace. */
+const IN_NAMESPACE = ['flag', 'segment', 'namespace']
+
+export const query = eventsQuery(knownNames)
+export const histogram = histogramQuery(knownNames)
+
+const namespacesIn = beforeRules({ namespaceKey: filterValues() })
+
+/**
+ * Returns the namespace in which `history.read` is enough for a query: the value of `namespaceKey`, if it has exactly
+ * one value. A query that opens personal data has none.
+ */
+export const namespaceIn = (asked: Query): string | undefined => {
+  if (opensPersonal(asked)) return undefined
+  const values = namespacesIn(asked)?.namespaceKey
+  return values?.any.length === 1 && values.none.length === 0 ? values.any[0] : undefined
+}
+
+/** True for a set of rights with `audit.read`. */
+export const isAuditor = (reach: Reach): boolean => allowed(reach, AUDIT, EVERYWHERE)
+
+/** True if the caller sees only the history of flags, segments and namespaces. */
+const isBounded = ({ caller: { reach } }: EventsCall): boolean => reach !== undefined && !isAuditor(reach)
+
+type Selection = { readonly filter: EventFilter; readonly bounds: RangeBounds }
+
+/** Filter and range of a query. */
+export const selectionBy = (asked: EventFilters): Selection => {
+  const { after, before, afterIndex, beforeIndex } = asked
+  return { filter: filterIn(asked), bounds: { after, before, afterIndex, beforeIndex } }
+}
+
+/** Maximum length of the texts of a recorded filter together, in UTF-16 units. */
+const RECORDED = 4_096
+
+/** First part of a text, and the SHA-256 digest of the whole text. */
+const cut = (text: string, length: number): string =>
+  `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}… sha256:${createHash('sha256').update(text).digest('hex')}`
+
+/** Filters of a request as given, by declared name. Text beyond `RECORDED` is replaced by a digest. */
+export const filterGiven = ({ request }: EventsCall): Readonly<Record<string, string>> => {
+  const given = [...query.filters(parametersOf(request))].filter(([, text]) => text !== '')
+  let left = RECORDED
+  return Object.fromEntries(
+    given.map(([name, text]) => {
+      const kept = text.length <= left ? text : cut(text, left)
+      left = Math.max(0, left - text.length)
+      return [name, kept]
+    }),
+  )
+}
+
+/** Indexes of a range of the log: the first one, and the one after the last. */
+export const indexesOf = ({ low, high }: LogRange): { readonly fromIndex: number; readonly toIndex: number } => {
+  const fromIndex = low.index + 1
+  return { fromIndex, toIndex: Math.max(fromIndex, high.index + 1) }
+}
+
+/** Filter and range of a query, limited to what the caller may see. */
+export const selectionOf = (call: EventsCall): Selection => {
+  const { filter, bounds } = selectionBy(call.query)
+  return { filter: isBounded(call) ? { ...filter, within: IN_NAMESPACE } : filter, bounds }
+}
+
+/**
+ * Form of the first media type in an `Accept` header that the route offers; undefined if it offers none of them.
+ * Parameters, weights included, do not count (api.md §16.5).
+ */
+export const acceptedForm = <F>(accept: string | undefined, offered: ReadonlyMap<string, F>): F | undefined => {
+  for (const range of accept?.split(',') ?? []) {
+    const form = offered.get(range.split(';', 1)[0]!.trim().toLowerCase())
+    if (form !== undefined) return form
+  }
+  return undefined
+}
+
+const OFFERED: ReadonlyMap<string, EventsFormat> = new Map([
+  ['application/json', 'json'],
+  ['application/x-ndjson', 'ndjson'],
+  ['application/jsonl', 'ndjson'],
+  ['text/csv', 'csv'],
+  ['application/cloudevents-batch+json', 'cloudevents'],
+  ['text/event-stream', 'sse'],
+])
+
+/** Format of the answer: the parameter `format`, or, without it, the first type in `Accept` that the route offers. */
+export const formatOf = ({ query: { format }, request }: EventsCall): EventsFormat =>
+  format ?? acceptedForm(request.headers.accept, OFFERED) ?? 'json'
 
 const PAGE = 100
 const PAGE_MAX = 1000

@@ -13,9 +13,8 @@ import { streamOf } from '../memory/stream-slots.ts'
 import type { HistoryService } from '../services/history.ts'
 import { parametersOf } from '../wire/path.ts'
 import type { Answer } from '../wire/reply.ts'
+import { type EventsCall, filterGiven, indexesOf, isOpening, recordedOpening, selectionOf } from './event-page.ts'
 import { ledgerNotBegun } from './newest-checkpoint.ts'
-import { type EventsCall, filterGiven, indexesOf, selectionOf } from './query.ts'
-import { isOpening, recordedOpening } from './recorded-reads.ts'
 
 /** Number of examined events from which an export is recorded individually. */
 const RECORDED = 1_000

@@ -10,9 +10,7 @@ import type { HistoryService } from '../services/history.ts'
 import { holderOfRequest } from '../steps/as-of-readings.ts'
 import { headerText, wrongHeader } from '../steps/preconditions.ts'
 import type { Answer } from '../wire/reply.ts'
-import { eventPresenter } from './event-page.ts'
-import { type EventsCall, filterGiven, isAuditor, selectionOf } from './query.ts'
-import { recordedOpening } from './recorded-reads.ts'
+import { type EventsCall, eventPresenter, filterGiven, isAuditor, recordedOpening, selectionOf } from './event-page.ts'
 
 /** Times in ms: between two checks of the credential, between two heartbeats, and the age at which a stream ends. */
 const [CHECK_MS, ALIVE_MS, AGE_MS] = [1_000, 15_000, 3_600_000]

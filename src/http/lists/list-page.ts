@@ -1,5 +1,5 @@
 import type { Moment } from '../../as-of/as-of.ts'
-import { timeSlicer } from '../../base/event-loop.ts'
+import { sliced, sortSliced } from '../../base/event-loop.ts'
 import { momentText } from '../../contract/readers/moment.ts'
 import type { Live } from '../../projections/flag-memory/namespace-state.ts'
 import type { FlagDoc } from '../../projections/flags.ts'
@@ -8,8 +8,69 @@ import { viewOf } from '../commands/resource-routes.ts'
 import { takePage } from '../memory/room.ts'
 import type { Call } from '../route/route.ts'
 import type { FlagService } from '../services/flags.ts'
-import { byOrder, leavingOut, type PageQuery, pageOf } from './paging.ts'
-import { byPlace, hasText, isWhole, type Placed, placed, type Search, sorted } from './search.ts'
+import { byOrder, leavingOut, type Order, type PageQuery, pageOf } from './paging.ts'
+
+/** Search and sort order of a list. `q` is matched in key and name, ignoring case; `''` matches every item. */
+type Search = {
+  readonly q: string
+  readonly sort: 'createdAt' | 'name' | 'key' | 'changedAt' | 'lastEvaluatedAt'
+  readonly order: 'asc' | 'desc'
+}
+
+/** Fields of a document for search and sorting. */
+type Searched = {
+  readonly key: string
+  readonly name: string
+  readonly updatedAt: string
+  readonly changedAt?: string
+}
+
+/** An item with its sort key; equal keys are ordered by creation. */
+type Placed<T> = { readonly item: T; readonly by: string; readonly order: string }
+
+type ListPlace = Pick<Placed<unknown>, 'by' | 'order'>
+const isBefore = (one: ListPlace, other: ListPlace): boolean =>
+  one.by < other.by || (one.by === other.by && one.order < other.order)
+
+/** True if the request has no search and asks for the order of creation, so that the stored list is the result. */
+const isWhole = ({ q, sort, order }: Search): boolean => q === '' && sort === 'createdAt' && order === 'asc'
+
+/** True if key or name contain the text. */
+const hasText = ({ key, name }: Searched, q: string): boolean =>
+  q === '' || key.toLowerCase().includes(q.toLowerCase()) || name.toLowerCase().includes(q.toLowerCase())
+
+const sortedBy: Readonly<Record<Search['sort'], (doc: Searched, lastUsed?: string) => string>> = {
+  createdAt: () => '',
+  name: ({ name }) => name.toLowerCase(),
+  key: ({ key }) => key,
+  changedAt: ({ changedAt, updatedAt }) => changedAt ?? updatedAt,
+  lastEvaluatedAt: (_, lastUsed = '') => lastUsed,
+}
+
+const placed = <T extends { readonly doc: { readonly order: string } }>(
+  item: T,
+  doc: Searched,
+  { sort }: Search,
+  lastUsed?: string,
+): Placed<T> => ({ item, by: sortedBy[sort](doc, lastUsed), order: item.doc.order })
+
+/** The items of the list in the requested order. */
+const sorted = <T>(items: readonly Placed<T>[], { order }: Search): Promise<readonly Placed<T>[]> =>
+  sortSliced(items, order === 'asc' ? isBefore : (one, other) => isBefore(other, one))
+
+/** Order by sort key; the next page begins after the key of the last item shown, even if items change between pages. */
+const byPlace = ({ order }: Search): Order<Placed<unknown>> => ({
+  cursor: (all, end) => {
+    const last = all[end - 1]
+    return last && [last.by, last.order]
+  },
+  behind: (all, cursor) => {
+    const [by, created] = cursor as readonly [string, string]
+    const last = { by, order: created }
+    const found = all.findIndex((item) => (order === 'asc' ? isBefore(last, item) : isBefore(item, last)))
+    return found < 0 ? all.length : found
+  },
+})
 
 type Docs = { readonly namespaces: NamespaceDoc; readonly flags: FlagDoc; readonly segments: SegmentDoc }
 type DocKind = keyof Docs
@@ -39,13 +100,11 @@ const loadOf = <K extends DocKind>(view: Looked, kind: K, how: 'load' | 'peek' =
 
 /** Each item with its document, in batches; unreadable documents are excluded. */
 async function* documents<D>(items: readonly Item[], load: Load<D>): AsyncGenerator<readonly (readonly [Item, D])[]> {
-  const pause = timeSlicer()
   for (let at = 0; at < items.length; ) {
     const part = items.slice(at, at + READ)
     const rows = await load(part)
     yield rows.flatMap((row, n) => (row ? [[part[n]!, row.doc] as const] : []))
     at += rows.length
-    await pause()
   }
 }
 
@@ -56,7 +115,7 @@ export async function* documentsOf<K extends DocKind>(
   namespace: string,
 ): AsyncGenerator<Docs[K]> {
   const items = await itemsOf(view, kind, namespace)
-  for await (const some of documents(items, loadOf(view, kind))) for (const [, doc] of some) yield doc
+  for await (const some of sliced(documents(items, loadOf(view, kind)))) for (const [, doc] of some) yield doc
 }
 
 type Wanted<D, I> = {
@@ -108,7 +167,7 @@ export const listPage = async <K extends DocKind, I>(
     items.map(({ doc }) => doc),
   )
   const found: Placed<Item>[] = []
-  for await (const some of documents(items, loadOf(view, kind, 'peek')))
+  for await (const some of sliced(documents(items, loadOf(view, kind, 'peek'))))
     for (const [item, doc] of some) {
       const used = lastUsed?.(item.doc)
       if (hasText(doc, query.q) && (keep?.(doc, used) ?? true)) found.push(placed(item, doc, query, used))

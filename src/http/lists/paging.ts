@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../../base/errors.ts'
-import { timeSlicer } from '../../base/event-loop.ts'
+import { sliced } from '../../base/event-loop.ts'
 import type { Names } from '../../contract/identifiers.ts'
 import { hasRoomFor, type Of, takePage } from '../memory/room.ts'
 import type { PageTokens } from '../services/flags.ts'
@@ -99,39 +99,41 @@ type Listing<T, L, N extends string, I> = {
 /** Number of items formatted at once. */
 const SHOWN = 8
 
+/** The forms of the items in groups; undefined for an unreadable item. */
+async function* formsOf<T, L, I>(items: readonly T[], { show, load }: Pick<Listing<T, L, never, I>, 'show' | 'load'>) {
+  for (let at = 0; at < items.length; ) {
+    const loaded = await load(items.slice(at))
+    for (let n = 0; n < loaded.length; n += SHOWN)
+      yield await Promise.all(loaded.slice(n, n + SHOWN).map(async (item) => item && show(item)))
+    at += loaded.length
+  }
+}
+
 /**
  * JSON texts of the first items, until the next one exceeds the page or the memory of the answer, and the number of
  * items used. The first item is always on the page.
  */
-const shownOf = async <T, L, I>(
+const shownOf = async <I>(
   { request }: Of,
-  items: readonly T[],
+  forms: AsyncIterable<readonly (I | undefined)[]>,
   most: number,
   times: number,
-  { show, load }: Pick<Listing<T, L, never, I>, 'show' | 'load'>,
 ): Promise<{ readonly gathered: Gathered<I>; readonly taken: number }> => {
   const pieces: Json<I>[] = []
-  let bytes = 0
-  const pause = timeSlicer()
-  for (let at = 0; at < items.length; ) {
-    const loaded = await load(items.slice(at))
-    let shown: readonly (I | undefined)[] = []
-    for (const n of loaded.keys()) {
-      if (n % SHOWN === 0) shown = await Promise.all(loaded.slice(n, n + SHOWN).map(async (item) => item && show(item)))
-      const form = shown[n % SHOWN]
-      if (form === undefined) continue
-      const piece = jsonOf(form)
-      const size = Buffer.byteLength(piece) + 1
-      const next = bytes + size
-      if (pieces.length > 0 && (next > most || !hasRoomFor(request, next * times)))
-        return { gathered: { pieces, bytes }, taken: at + n }
-      pieces.push(piece)
-      bytes = next
-      await pause()
+  let [bytes, taken] = [0, 0]
+  for await (const part of sliced(forms))
+    for (const form of part) {
+      if (form !== undefined) {
+        const piece = jsonOf(form)
+        const next = bytes + Buffer.byteLength(piece) + 1
+        if (pieces.length > 0 && (next > most || !hasRoomFor(request, next * times)))
+          return { gathered: { pieces, bytes }, taken }
+        pieces.push(piece)
+        bytes = next
+      }
+      taken++
     }
-    at += loaded.length
-  }
-  return { gathered: { pieces, bytes }, taken: items.length }
+  return { gathered: { pieces, bytes }, taken }
 }
 
 /**
@@ -150,7 +152,7 @@ export const pageOf = async <T, L, N extends string, I>(
   const start = pageToken === '' ? Math.min(offset, all.length) : order.behind(all, pageTokens.read(scope, pageToken))
   const items = all.slice(start, start + (limit === 0 ? PAGE_MAX : Math.min(limit, PAGE_MAX)))
   await takePage(of)
-  const { gathered, taken } = await shownOf(of, items, settings.mostBytes / names.length, names.length, shown)
+  const { gathered, taken } = await shownOf(of, formsOf(items, shown), settings.mostBytes / names.length, names.length)
   const end = start + taken
   const nextPageToken = end < all.length ? pageTokens.write(scope, order.cursor(all, end)) : ''
   return listed(names, gathered, { nextPageToken, totalCount: all.length })

@@ -4,7 +4,7 @@ import type { Limiter } from '../../auth/rate-limit.ts'
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import { Refusal, whyOf } from '../../base/errors.ts'
 import type { Method } from '../../events/token.ts'
-import { addressKey } from '../memory/holder.ts'
+import { addressKey } from '../memory/address-key.ts'
 import type { LoginService, LoginServices } from '../services/logins.ts'
 import { heldLogin } from './held-logins.ts'
 

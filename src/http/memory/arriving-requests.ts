@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { FastifyRequest } from 'fastify'
 import { arrivals } from '../../base/event-loop.ts'
 import { whenSent } from './room.ts'
 
@@ -7,6 +8,8 @@ declare module 'node:http' {
   interface IncomingMessage {
     /** True if the headers have more than `HEADER_LIMIT` bytes. */
     large?: boolean
+    /** The request as its route receives it, for the log line of a fault. */
+    routed?: FastifyRequest
   }
 }
 
@@ -157,3 +160,24 @@ export const oneAfterAnother = (handle: RequestListener, together = WAITING_TOGE
     })
   }
 }
+
+/**
+ * Handles requests so that a fault of one answer ends this answer alone: at the first `error` event of a response,
+ * `log` is called and the connection is cut. Only answers to HTTP/1.1 are chunked (RFC 9112 §6.1).
+ */
+export const contained =
+  (handle: RequestListener, log: (request: IncomingMessage, error: unknown) => void): RequestListener =>
+  (request, response) => {
+    let isLogged = false
+    response.on('error', (error) => {
+      if (!isLogged) log(request, error)
+      isLogged = true
+      response.destroy()
+    })
+    response.useChunkedEncodingByDefault &&= request.httpVersion === '1.1'
+    try {
+      handle(request, response)
+    } catch (error) {
+      response.emit('error', error)
+    }
+  }

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../base/clock.ts'
 import { Refusal } from '../../base/errors.ts'
-import { type FairGate, fairGate, type Lease } from '../../base/gate.ts'
-import { takerOf } from './holder.ts'
+import { type FairGate, fairGate, type Lease, type Taker } from '../../base/gate.ts'
+import { addressKey } from './address-key.ts'
 
 /** Memory budgets in bytes, each shared by all requests (docs/decisions/0034). */
 export type Budgets = { readonly answers: FairGate; readonly bodies: FairGate }
@@ -59,6 +59,15 @@ export const whenOver = ({ request, reply: { raw } }: Of, work: () => void): voi
   const { socket } = request.raw
   if (socket.destroyed) work()
   else whenSent(raw, socket, work)
+}
+
+/**
+ * Holder whose share of memory a request uses: the credential, or the address of an anonymous caller. Each address that
+ * uses a publishable token has a share of its own.
+ */
+const takerOf = ({ caller: { actor, published = false }, address }: FastifyRequest): Taker => {
+  const holder = actor.id ?? addressKey(address)
+  return published ? { holder: `${holder} ${addressKey(address)}`, published } : { holder, published }
 }
 
 const keep = ({ request, reply }: Of, lease: Lease): void => {

@@ -11,9 +11,11 @@ const LIFE_MS = 1000
 
 /** UTF-8 bytes of texts in pieces; other work runs between time slices. */
 export const bytesOf = async (texts: Iterable<Iterable<string>>): Promise<readonly Buffer[]> => {
-  const pause = timeSlicer(SLICE_MS)
   const bytes: Buffer[] = []
-  for (const pieces of texts) await forEachSliced(chunksOf(pieces), (chunk) => bytes.push(chunk), pause)
+  const chunks = function* (): Generator<Buffer> {
+    for (const pieces of texts) yield* chunksOf(pieces)
+  }
+  await forEachSliced(chunks(), (chunk) => bytes.push(chunk), timeSlicer(SLICE_MS))
   return bytes
 }
 

@@ -19,9 +19,9 @@ import {
   namespaceOrDefault,
   requestIdOf,
   requestsIn,
+  showsSegments,
   withFlags,
 } from '../evaluation/request.ts'
-import { showsSegments } from '../evaluation/segments-shown.ts'
 import { type Call, route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { EvaluationService } from '../services/flags.ts'

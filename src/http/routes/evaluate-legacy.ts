@@ -21,9 +21,9 @@ import {
   namespaceIn,
   namespaceOrDefault,
   requestsIn,
+  showsSegments,
   withFlags,
 } from '../evaluation/request.ts'
-import { showsSegments } from '../evaluation/segments-shown.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { EvaluationService } from '../services/flags.ts'

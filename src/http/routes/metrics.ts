@@ -4,7 +4,7 @@ import { sharedPage } from '../metrics/metrics-page.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { InstanceServices } from '../services/instance.ts'
-import { takesGzip } from '../wire/gzip.ts'
+import { takesGzip } from '../wire/send.ts'
 
 /**
  * Time (ms) in which the client must read the page. Clients of the metrics have timed out by then, and a slow reader

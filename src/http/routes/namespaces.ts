@@ -19,14 +19,44 @@ import {
 import type { NamespaceDoc } from '../../projections/resource-model.ts'
 import { createsOnly } from '../commands/command-context.ts'
 import { inPath, NAMESPACE, namespaceOf, namespaceWriter, newId, viewOf } from '../commands/resource-routes.ts'
-import { listPage } from '../lists/list-page.ts'
-import { namespaceUsage } from '../lists/namespace-usage.ts'
+import { snapshotHours } from '../lists/last-evaluation.ts'
+import { type Looked, listPage } from '../lists/list-page.ts'
+import { lastChanges } from '../present/last-change.ts'
 import { namespaceJson } from '../present/namespace.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
-import type { FlagMount } from '../services/flags.ts'
+import type { FlagMount, FlagService } from '../services/flags.ts'
 import type { Caller } from '../wire/caller.ts'
 import { ok } from '../wire/reply.ts'
+
+/**
+ * A namespace with its last change, its numbers of flags and segments, and the hour in which its snapshot was last
+ * fetched. `prepare` reads the hours of the next namespaces.
+ */
+const namespaceUsage = (service: FlagService) => {
+  const lastChange = lastChanges(service)
+  let hourOf: (doc: NamespaceDoc) => string | undefined = () => undefined
+  const prepare = async (view: Looked, docs: readonly NamespaceDoc[]): Promise<void> => {
+    hourOf = await snapshotHours(service, view, docs)
+  }
+  const show =
+    (view: Looked) =>
+    async (doc: NamespaceDoc): Promise<ListedNamespace> => {
+      const { flags, segments } =
+        'tally' in view
+          ? view.tally(doc.key)
+          : { flags: (await view.flags(doc.key)).length, segments: (await view.segments(doc.key)).length }
+      const snapshotFetchedAt = hourOf(doc)
+      return {
+        ...namespaceJson(doc),
+        ...(await lastChange(doc)),
+        flagCount: flags,
+        segmentCount: segments,
+        ...(snapshotFetchedAt !== undefined && { snapshotFetchedAt }),
+      }
+    }
+  return { prepare, show }
+}
 
 const tag = 'Namespaces'
 

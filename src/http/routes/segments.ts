@@ -1,17 +1,57 @@
-import { refuse } from '../../base/errors.ts'
+import { inPlace, refuse } from '../../base/errors.ts'
 import { segment } from '../../commands/segment.ts'
 import { Nothing } from '../../contract/answer.ts'
-import { newSegment, Segment, SegmentList, segmentQuery, segmentUpdate } from '../../contract/flags/segment.ts'
+import {
+  newSegment,
+  Segment,
+  SegmentList,
+  SegmentMatch,
+  segmentMatchBody,
+  segmentQuery,
+  segmentUpdate,
+} from '../../contract/flags/segment.ts'
+import type { ReadBy } from '../../contract/readers/input.ts'
 import { single } from '../../contract/resource.ts'
+import type { ConstraintInput } from '../../evaluation/flag.ts'
 import { segmentsAsked } from '../../projections/flags.ts'
 import type { SegmentDoc } from '../../projections/resource-model.ts'
 import { createsOnly } from '../commands/command-context.ts'
+import { checkedConstraint } from '../commands/constraint-check.ts'
 import { namespacedRoute, namespaceOf, segmentWriter, takeDocument, viewOf } from '../commands/resource-routes.ts'
+import { matchOf } from '../evaluation/segment-match.ts'
 import { documentsOf, type Looked, listPage } from '../lists/list-page.ts'
 import { lastChanges } from '../present/last-change.ts'
 import { segmentJson } from '../present/segment.ts'
 import type { FlagMount, FlagService } from '../services/flags.ts'
 import { ok } from '../wire/reply.ts'
+
+/** Constraints of a request, each checked when it is reached. */
+function* checked(given: NonNullable<ReadBy<typeof segmentMatchBody>['constraints']>): Generator<ConstraintInput> {
+  for (const [n, one] of given.entries())
+    yield inPlace(`constraints[${n}]`, () => ({ id: '', ...checkedConstraint(one) }))
+}
+
+/** Tests a segment, stored or as a draft, with one entity (api.md §7.10). */
+export const segmentMatchRoutes: FlagMount = (app, { flagStore }) =>
+  namespacedRoute(app, {
+    method: 'POST',
+    url: '/segments/:key/match',
+    tag: 'Segments',
+    right: 'segment.read',
+    summary: 'Test whether an entity is in a segment, with the stored constraints or with those of the request.',
+    writes: false,
+    errors: ['not_found', 'invalid_argument'],
+    body: segmentMatchBody,
+    answer: SegmentMatch,
+    run: async ({ body, ...call }) => {
+      const [namespace, key] = [namespaceOf({ body, ...call }), call.params['key']!]
+      const { doc } =
+        flagStore.segment(namespace, key) ?? refuse('not_found', `segment "${namespace}/${key}" not found`)
+      const matchType = body.matchType ?? doc.matchType
+      const constraints = body.constraints ? checked(body.constraints) : doc.constraints
+      return { body: await matchOf(body, { matchType, constraints }) }
+    },
+  })
 
 const tag = 'Segments'
 

@@ -3,7 +3,7 @@ import { refuse } from '../../base/errors.ts'
 import { Text } from '../../contract/answer.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
-import type { UiFiles } from '../ui/files.ts'
+import type { UiFiles } from '../ui/page.ts'
 
 /** GET `/ui/assets/…` and `/ui/icon.svg`: files of the web UI (ui.md §1.1), precompressed at build time. */
 export const uiRoutes = (app: FastifyInstance, { icon, assets }: UiFiles): void => {

@@ -1,8 +1,21 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CookieJar } from '../wire/cookies.ts'
+import type { Packed } from '../wire/reply.ts'
 import { held } from '../wire/send.ts'
-import { BASE, type UiFiles } from './files.ts'
+
+/** File of the web UI, as built, with its media type. */
+export type UiFile = Packed & { readonly type: string }
+
+/** The built web UI. `page` contains `BASE` at the place of the base path; `assets` are keyed by name. */
+export type UiFiles = {
+  readonly page: string
+  readonly icon: Buffer
+  readonly assets: ReadonlyMap<string, UiFile>
+}
+
+/** Placeholder of the base path in the page. */
+const BASE = '%BASE%'
 
 const policy = [
   "default-src 'none'",

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP, isIPv4, SocketAddress } from 'node:net'
-import { unmapped } from '../memory/holder.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -13,8 +12,12 @@ type Heard = Pick<IncomingMessage, 'headers'> & { readonly socket: { readonly re
 /** Maximum number of proxies in the chain. */
 const HOPS = 32
 const PORT = /^(?:\[([^\]]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 /** Maximum length of the text of an address, including brackets, port and zone. */
 const LONGEST = 128
+
+/** Converts an IPv4-mapped address to IPv4; returns every other text unchanged. */
+const unmapped = (address: string): string => MAPPED.exec(address)?.[1] ?? address
 
 /**
  * Canonical form of an address (RFC 5952), at most 45 characters: without brackets, port and zone; an IPv4-mapped

@@ -1,12 +1,5 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-
-declare module 'node:http' {
-  interface IncomingMessage {
-    /** The request as its route receives it, for the log line of a fault. */
-    routed?: FastifyRequest
-  }
-}
+import type { ServerResponse } from 'node:http'
+import type { FastifyReply } from 'fastify'
 
 /**
  * Runs a part of an answer. An exception in it becomes the `error` event of the response, also in a callback, where it
@@ -26,24 +19,3 @@ export const sendError = (reply: FastifyReply, error: unknown): void =>
     if (reply.sent) throw error
     reply.send(error)
   })
-
-/**
- * Handles requests so that a fault of one answer ends this answer alone: at the first `error` event of a response,
- * `log` is called and the connection is cut. Only answers to HTTP/1.1 are chunked (RFC 9112 §6.1).
- */
-export const contained =
-  (handle: RequestListener, log: (request: IncomingMessage, error: unknown) => void): RequestListener =>
-  (request, response) => {
-    let isLogged = false
-    response.on('error', (error) => {
-      if (!isLogged) log(request, error)
-      isLogged = true
-      response.destroy()
-    })
-    response.useChunkedEncodingByDefault &&= request.httpVersion === '1.1'
-    try {
-      handle(request, response)
-    } catch (error) {
-      response.emit('error', error)
-    }
-  }

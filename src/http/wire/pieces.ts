@@ -83,7 +83,7 @@ const lengthOf = (head: string, bytes: number, tail: string): number =>
  * one is sent in chunks.
  */
 const inPieces = <T>({ pieces, bytes }: Gathered<unknown>, head: string, tail: string): Answer<T> => {
-  if (bytes <= CHUNK) return written(`${head}${pieces.join(',')}${tail}` as Json<T>)
+  if (bytes <= CHUNK) return { body: undefined, json: `${head}${pieces.join(',')}${tail}` as Json<T> }
   const length = lengthOf(head, bytes, tail)
   return { body: undefined, chunks: chunksAround(head, pieces, tail), length, holds: length }
 }

@@ -1,8 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal } from '../../base/errors.ts'
-import type { Kept, Packed } from './gzip.ts'
 import type { Chunks } from './stream.ts'
+
+/** Bytes of a file, and of its precompressed variants. */
+export type Packed = { readonly plain: Buffer; readonly br: Buffer | undefined; readonly gzip: Buffer | undefined }
+
+/** A text that is sent repeatedly: its bytes, and its gzip, compressed on first use. */
+export type Kept = { readonly plain: Buffer; readonly zipped: () => Promise<Buffer> }
 
 declare const holds: unique symbol
 /** JSON text of a value of this type. */
@@ -70,13 +75,13 @@ export const written = <T>(json: Json<T>, etag?: string): Answer<T> =>
 export const warned = (warning: string | undefined): Readonly<Record<string, string>> =>
   warning === undefined ? {} : { warning: `299 - "${warning}"` }
 
-/** Answer with status 302 to a location. */
 /** Answer with a whole table as CSV. */
 export const csvAnswer = <T>(text: string, headers: Readonly<Record<string, string>>): Answer<T> => {
   const bytes = Buffer.from(text)
   return { body: undefined, chunks: [bytes], length: bytes.length, holds: bytes.length, headers }
 }
 
+/** Answer with status 302 to a location. */
 export const redirect = <T>(location: string, headers: Readonly<Record<string, string>> = {}, body?: T): Answer<T> => ({
   status: 302,
   body,

@@ -1,14 +1,67 @@
+import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
+import { promisify } from 'node:util'
+import { constants, createGzip, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../base/clock.ts'
 import { named } from '../../contract/readers/input.ts'
 import { fitRoom, PACKING, SMALL, UNDER_WAY } from '../memory/room.ts'
-import { sendError } from './fault.ts'
-import { gzipInto, nameGzip, sendGzip, sendPacked, takesGzip, zippedFast } from './gzip.ts'
-import { tagged } from './headers.ts'
+import { attempt, sendError } from './fault.ts'
+import { tagged, vary } from './headers.ts'
 import { parametersOf, rawQuery } from './path.ts'
-import type { Answer } from './reply.ts'
+import type { Answer, Kept, Packed } from './reply.ts'
 import { type Chunks, type StreamTold, sendStream } from './stream.ts'
+
+const offer = /(?:^|,)\s*(?:(?:x-)?gzip|\*)\s*(?:;\s*q=([\d.]+)\s*)?(?=,|$)/i
+const offerOfBrotli = /(?:^|,)\s*br\s*(?:;\s*q=([\d.]+)\s*)?(?=,|$)/i
+/** Fastest level, because most answers are compressed for each request; higher levels save little more. */
+const level = { level: constants.Z_BEST_SPEED }
+
+const takes = ({ headers }: Pick<FastifyRequest, 'headers'>, coding: RegExp): boolean => {
+  const accepted = headers['accept-encoding']
+  const named = typeof accepted === 'string' ? coding.exec(accepted) : null
+  return named !== null && Number(named[1] ?? 1) > 0
+}
+
+/** True if the client accepts gzip, by name or by `*`, with a nonzero weight. */
+export const takesGzip = (request: Pick<FastifyRequest, 'headers'>): boolean => takes(request, offer)
+
+/** Sends the smallest variant of a file that the client accepts. */
+const sendPacked = (request: FastifyRequest, reply: FastifyReply, { plain, br, gzip }: Packed): void => {
+  reply.header('vary', 'accept-encoding')
+  const coding = br && takes(request, offerOfBrotli) ? 'br' : gzip && takesGzip(request) ? 'gzip' : undefined
+  if (coding) reply.header('content-encoding', coding)
+  void reply.send({ br, gzip, plain }[coding ?? 'plain'])
+}
+
+const zip = promisify(gzip)
+
+/** Returns a text that is sent repeatedly. */
+export const kept = (text: string): Kept => {
+  const plain = Buffer.from(text)
+  let zipped: Promise<Buffer> | undefined
+  return { plain, zipped: () => (zipped ??= zip(plain)) }
+}
+
+/** Sets the headers of a gzip body. */
+const nameGzip = (reply: FastifyReply): void => {
+  vary(reply, 'accept-encoding')
+  reply.header('content-encoding', 'gzip')
+}
+
+/** Returns a stream that compresses bytes with gzip and writes them to a response. A fault of either ends the answer. */
+const gzipInto = (response: ServerResponse): Writable => {
+  const packer = createGzip(level)
+  const onData = (bytes: Buffer): void => {
+    if (response.write(bytes)) return
+    packer.pause()
+    response.once('drain', () => packer.resume())
+  }
+  return packer
+    .on('data', (bytes: Buffer) => attempt(response, () => onData(bytes)))
+    .on('end', () => attempt(response, () => response.end()))
+    .on('error', (error) => response.emit('error', error))
+}
 
 /**
  * Minimum length, in characters, of a compressed answer. Shorter answers of a route with many requests bypass the
@@ -190,8 +243,12 @@ export const send = (
   else {
     if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
     reply.serializer(asIs)
-    if (text.length >= TINY && takesGzip(request)) sendGzip(reply, kept?.zipped() ?? zippedFast(text))
-    else reply.send(text)
+    if (text.length < TINY || !takesGzip(request)) reply.send(text)
+    else {
+      nameGzip(reply)
+      const zipped = kept?.zipped() ?? zip(text, level)
+      zipped.then((bytes) => reply.send(bytes)).catch((error: unknown) => sendError(reply, error))
+    }
   }
   return false
 }

@@ -1,21 +1,78 @@
 import { EVERYWHERE } from '../../../access/grants.ts'
 import { isOpenFor } from '../../../access/openness.ts'
+import type { Right } from '../../../access/rights.ts'
 import { opennessAt } from '../../../as-of/access-at.ts'
-import type { Moment } from '../../../as-of/as-of.ts'
+import type { AsOf, Moment } from '../../../as-of/as-of.ts'
 import { csvOf, csvRows } from '../../../base/csv.ts'
-import { timeSlicer } from '../../../base/event-loop.ts'
+import { forEachSliced } from '../../../base/event-loop.ts'
 import { AccessReview, reviewQuery } from '../../../contract/access.ts'
 import { momentText } from '../../../contract/readers/moment.ts'
-import { placeOf, type TokenPlace } from '../../../projections/token-status.ts'
-import { type Able, COUNTED, reviewed } from '../../lists/access-review.ts'
+import type { Compiled } from '../../../evaluation/compile.ts'
+import { comparePlaces, placeOf, type TokenPlace } from '../../../projections/token-status.ts'
+import type { Access, TokenDoc } from '../../../projections/tokens.ts'
+import { type AccessDecision, accessDecisionOf } from '../../auth/access-decision.ts'
+import { acceptedForm } from '../../history/event-page.ts'
 import { leavingOut } from '../../lists/paging.ts'
 import { hasRoomFor, takePage } from '../../memory/room.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { HistoryMount, HistoryService } from '../../services/history.ts'
 import { asOfReading, snapshotAt } from '../../steps/as-of-readings.ts'
-import { acceptedForm } from '../../wire/headers.ts'
 import { type Answer, csvAnswer } from '../../wire/reply.ts'
+
+/** Maximum number of tokens counted. */
+const COUNTED = 10_000
+
+/**
+ * Query of an access review at a moment, and the start of its page. `total` is the count from an earlier page, if any.
+ */
+type Review = {
+  readonly right: Right
+  readonly place: string
+  readonly time: Date
+  readonly limit: number
+  readonly after: TokenPlace | undefined
+  readonly total: number | undefined
+}
+/** A token with the right, and the access decision. */
+type Able = { readonly doc: TokenDoc; readonly verdict: AccessDecision }
+/** One page of tokens in order, the total over all pages, and the number of unreadable records. */
+type Found = { readonly able: readonly Able[]; readonly total: number; readonly left: number }
+type Then = Pick<AsOf<Compiled>, 'tokens'>
+
+const inOrder = comparePlaces(false)
+const placeIn = (doc: TokenDoc) => placeOf(doc, 'createdAt')
+
+const ableOf = ({ right, place, time }: Review, docs: readonly TokenDoc[]): readonly Able[] =>
+  docs.flatMap((doc) => {
+    const verdict = accessDecisionOf(doc, right, place, time)
+    return verdict.allowed ? [{ doc, verdict }] : []
+  })
+
+/** Tokens of one kind of access; all tokens with full access qualify. */
+const ofAccess = async (snapshot: Then, review: Review, access: Access): Promise<Found> => {
+  const { right, place, time, limit, after } = review
+  const { docs, total, left } = await snapshot.tokens({
+    where: access === 'NAMESPACED' ? { namespace: { equals: [place] } } : {},
+    access,
+    status: 'ACTIVE',
+    now: time.toISOString(),
+    limit,
+    count: COUNTED + 1,
+    ...(access !== 'FULL' && { able: { right, place } }),
+    ...(after && { after }),
+  })
+  return { able: ableOf(review, docs), total, left }
+}
+
+/** Active tokens with a right in a namespace at a moment, oldest first. */
+const reviewed = async (snapshot: Then, review: Review): Promise<Found> => {
+  const found = [await ofAccess(snapshot, review, 'FULL'), await ofAccess(snapshot, review, 'GRANTED')]
+  if (review.place !== EVERYWHERE) found.push(await ofAccess(snapshot, review, 'NAMESPACED'))
+  const able = found.flatMap((one) => one.able).sort((a, b) => inOrder(placeIn(a.doc), placeIn(b.doc)))
+  const total = review.total ?? found.reduce((sum, one) => sum + one.total, 0)
+  return { able: able.slice(0, review.limit), total, left: Math.max(...found.map(({ left }) => left)) }
+}
 
 const CSV = { 'content-type': 'text/csv; charset=utf-8' }
 const PAGE = 100
@@ -104,15 +161,16 @@ const wholeTable = async (
   read: ReturnType<typeof pagesOf>,
   from: Cursor | undefined,
 ) => {
-  const [rows, pause] = [[csvOf<Entry>([], TABLE)], timeSlicer()]
+  const rows = [csvOf<Entry>([], TABLE)]
   let bytes = 0
   let page: Page | undefined
   do {
     page = await read(page ? page.next : from, PAGE_MAX)
-    const text = csvRows(page.entries, TABLE)
-    rows.push(text)
-    bytes += Buffer.byteLength(text)
-    await pause()
+    await forEachSliced(page.entries, (entry) => {
+      const row = csvRows([entry], TABLE)
+      rows.push(row)
+      bytes += Buffer.byteLength(row)
+    })
   } while (page.next && bytes < settings.mostBytes / 2 && hasRoomFor(request, bytes * 2))
   return { text: rows.join(''), next: page.next, left: page.left }
 }

@@ -8,13 +8,11 @@ import {
   statisticsQuery,
 } from '../../../contract/history/events.ts'
 import type { StatisticsRow as Counted } from '../../../history/statistics.ts'
-import { histogram, selectionBy } from '../../history/query.ts'
-import { countReading } from '../../history/recorded-reads.ts'
+import { acceptedForm, countReading, histogram, selectionBy } from '../../history/event-page.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { HistoryMount, HistoryService } from '../../services/history.ts'
 import { asOfReading } from '../../steps/as-of-readings.ts'
-import { acceptedForm } from '../../wire/headers.ts'
 import { csvAnswer } from '../../wire/reply.ts'
 
 const counting = {

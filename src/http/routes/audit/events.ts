@@ -1,11 +1,20 @@
 import { invalid } from '../../../base/errors.ts'
 import { type EventsFormat, HistoryEvent, HistoryEvents, personal } from '../../../contract/history/events.ts'
 import { query as queryOf } from '../../../contract/readers/input.ts'
-import { cloudEventPageAnswer, eventAt, eventPageAnswer, eventPresenter } from '../../history/event-page.ts'
+import {
+  cloudEventPageAnswer,
+  countReading,
+  eventAt,
+  eventPageAnswer,
+  eventPresenter,
+  formatOf,
+  namespaceIn,
+  opensPersonal,
+  query,
+  recordedOpening,
+} from '../../history/event-page.ts'
 import { eventStreamAnswer } from '../../history/event-stream.ts'
 import { liveEvents } from '../../history/live-events.ts'
-import { formatOf, namespaceIn, query } from '../../history/query.ts'
-import { countReading, opensPersonal, recordedOpening } from '../../history/recorded-reads.ts'
 import { route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { HistoryMount } from '../../services/history.ts'
