@@ -24,7 +24,6 @@ export const arrivals = { count: 0 }
 /** Number of requests at the last look at it, the time of that look, and the end of the last pause of background work. */
 let [seenArrivals, arrivedAt, restUntil] = [0, Number.NEGATIVE_INFINITY, 0]
 
-/** The current slice. */
 let slice: { readonly began: number } | undefined
 
 const oneTurn = (): Promise<void> => new Promise((wake) => setImmediate(wake))

@@ -19,7 +19,6 @@ export type Lease = {
 }
 
 type Limits<E> = {
-  /** Maximum weight of all leases. */
   readonly total: number
   /**
    * Maximum weight of the leases of one holder, and of all holders of published tokens together. Each of these may have a
@@ -96,7 +95,6 @@ const leaseOf = ({ add, fits }: ReturnType<typeof weights>, serve: () => void, t
   }
 }
 
-/** Waiting requests by holder. */
 const lineOfHolders = () => {
   const lines = new Map<string, Set<Waiting>>()
   let all = 0
@@ -187,7 +185,6 @@ export const fairGate = <E extends Error = Refusal>(limits: Limits<E>) => {
     held: taken.held,
     /** Number of waiting requests, or of those of one holder. */
     waiting: line.size,
-    /** Number of refused requests. */
     refused: (): number => refusals,
     refusal,
     takeNow,

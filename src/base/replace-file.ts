@@ -35,7 +35,6 @@ export const nextOf = (path: string): string => `${path}.new`
 /** Path of the new content of a file that several processes replace at once. */
 export const ownNextOf = (path: string): string => nextOf(`${path}.${process.pid}.${randomBytes(4).toString('hex')}`)
 
-/** Attributes of the first of these paths that exists. */
 const firstOf = async (paths: readonly string[]): Promise<Stats> => {
   const [path = '.', ...others] = paths
   return stat(path).catch((error: NodeJS.ErrnoException) =>

@@ -11,7 +11,6 @@ const read = (options: FileOptions, { terminal: { env } }: CommandServices) => l
 
 type Checked = { readonly problems: readonly Problem[] } | { readonly config: Config }
 
-/** The configuration, or all of its problems. */
 const checked = async (options: FileOptions, given: CommandServices): Promise<Checked> => {
   try {
     const { config, warnings, sources } = read(options, given)

@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander'
+import { eachTogether } from '../base/concurrency.ts'
 import { fail } from '../base/failure.ts'
 import type { Flag } from '../contract/flags/flag.ts'
 import type { Segment } from '../contract/flags/segment.ts'
 import type { Namespace } from '../contract/resource.ts'
 import { type Client, segment } from './client/client.ts'
-import { each, wholeFlag } from './client/contents.ts'
-import { all } from './client/lists.ts'
+import { all, wholeFlag } from './client/lists.ts'
 import { type Contents, documentTree, jsonText, type Tree, yamlText } from './document/tree.ts'
 import type { ImportOptions } from './import/run.ts'
 import {
@@ -55,9 +55,8 @@ type ExportOptions = TargetOptions & {
   readonly progress: boolean
 }
 
-const byKey = (one: { readonly key: string }, other: { readonly key: string }) => (one.key < other.key ? -1 : 1)
 const inOrder = <T extends { readonly key: string }>(items: readonly T[], sort: boolean): readonly T[] =>
-  sort ? [...items].sort(byKey) : items
+  sort ? items.toSorted((one, other) => (one.key < other.key ? -1 : 1)) : items
 
 type Read = {
   readonly sort: boolean
@@ -70,7 +69,7 @@ const contents = async (client: Client, namespace: Namespace, { sort, at, progre
   const segments = await all<Segment>(client, `${root}/segments`, 'segments', { at, whole: true })
   const found = inOrder(await all<Flag>(client, `${root}/flags`, 'flags', { at, whole: true }), sort)
   let done = 0
-  const flags = await each(found, async (flag) => {
+  const flags = await eachTogether(found, async (flag) => {
     const whole = await wholeFlag(client, flag, at)
     progress(namespace.key, ++done, found.length)
     return { ...whole, flag: { ...flag, variants: inOrder(flag.variants, sort) } }
@@ -80,7 +79,7 @@ const contents = async (client: Client, namespace: Namespace, { sort, at, progre
 
 const namespacesOf = async (client: Client, { namespaces = ['default'], allNamespaces = false, at }: ExportOptions) => {
   if (allNamespaces) return all<Namespace>(client, '/api/v1/namespaces', 'namespaces', { at, whole: true })
-  return each([...new Set(namespaces)], (key) =>
+  return eachTogether([...new Set(namespaces)], (key) =>
     client.ask<Namespace>('GET', `/api/v1/namespaces/${segment(key)}`, { query: { at } }),
   )
 }

@@ -4,9 +4,25 @@ import { fail } from '../base/failure.ts'
 import { parseDuration } from '../config/types.ts'
 import { type Client, client, DEFAULT_ADDRESS } from './client/client.ts'
 import { findToken } from './client/credential.ts'
-import { momentOf } from './moment.ts'
-import type { Format } from './terminal/output.ts'
+import type { Format, OutputOptions } from './terminal/output.ts'
 import type { Terminal } from './terminal/terminal.ts'
+
+const DAY_MS = 86_400_000
+
+/**
+ * Converts `--at` to the `at` of a request: an RFC 3339 instant, a day (midnight UTC), a time span ago (`-1h`, `-2d`)
+ * or a position (`12`, `#12`). `now` in ms.
+ */
+export const momentOf = (text: string, now: number, name = '--at'): string => {
+  if (/^\d{4}-\d\d-\d\dT/.test(text)) return text
+  if (/^\d{4}-\d\d-\d\d$/.test(text)) return `${text}T00:00:00Z`
+  const [, position] = /^#?(\d+)$/.exec(text) ?? []
+  if (position !== undefined) return position
+  const [, days = '0', after = ''] = /^-(?:(\d{1,5})d)?(.*)$/.exec(text) ?? []
+  const span = Number(days) * DAY_MS + (after === '' ? 0 : (parseDuration(after) ?? Number.NaN))
+  if (span > 0) return new Date(now - span).toISOString()
+  return fail('usage', `${name} must be an RFC 3339 time, a day, a time span such as -1h, or a position such as #12.`)
+}
 
 /** Environment of a run of the command line. */
 export type Around = {
@@ -120,6 +136,15 @@ export const withOutput = (command: Command, forms: readonly Format[]): Command 
 /** Adds the option that prints a single field. */
 export const withField = (command: Command): Command =>
   command.option('--field <path>', 'print only this field, without formatting')
+
+/** Options of `withAnswer`. */
+export type AnswerOptions = TargetOptions & OutputOptions
+
+/** Adds the options of a command that prints an answer of a running service, with `at` also of a moment. */
+export const withAnswer = (command: Command, given: CommandServices, forms: readonly Format[], at?: 'at'): Command => {
+  const target = withTarget(command, given)
+  return withField(withOutput(at ? withMoment(target, given) : target, forms))
+}
 
 export type FileOptions = { readonly config?: string; readonly data?: string }
 

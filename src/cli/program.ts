@@ -3,6 +3,7 @@ import { messageOf, Refusal } from '../base/errors.ts'
 import { EXIT, isFailure } from '../base/failure.ts'
 import { version } from '../base/version.ts'
 import { isConfigError } from '../config/problem.ts'
+import { KINDS } from './client/client.ts'
 import { type Around, type CommandServices, insistOnValues } from './options.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
@@ -36,7 +37,6 @@ Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 check failed or
 difference, 4 not found, 5 not allowed, 6 conflict, 7 unavailable, 130 interrupted
 `
 
-/** The command with these words; its subcommands, if it has any. */
 const commandsOf = (
   root: Command,
   words: readonly string[],
@@ -95,7 +95,6 @@ const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
 const WIDTH = 80
 const widthOf = ({ isTTY, columns = WIDTH }: Terminal['streams']['stdout']): number => (isTTY ? columns : WIDTH)
 
-/** Output of Commander: the streams and the width of the terminal. */
 const outputOf = ({ streams, print, hasColour }: Terminal): OutputConfiguration => ({
   writeOut: print,
   writeErr: (text) => void streams.stderr.write(text),
@@ -124,18 +123,6 @@ const program = async (word: string | undefined, given: CommandServices): Promis
   return rollcall
 }
 
-/** Exit code of a refusal: unavailable services and conflicts have their own codes. */
-const exitOfRefusal = ({ status }: Refusal): number => {
-  const exits: Readonly<Record<number, number>> = {
-    404: EXIT.notFound,
-    409: EXIT.conflict,
-    412: EXIT.conflict,
-    503: EXIT.unavailable,
-  }
-  return exits[status] ?? EXIT.failed
-}
-
-/** Prints an error and returns its exit code. */
 const reportError = (error: unknown, { info }: Terminal): number => {
   // Commander has already printed its own errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
@@ -143,10 +130,9 @@ const reportError = (error: unknown, { info }: Terminal): number => {
     info(`error: ${error.message}\nrollcall config check reports these problems without starting the service.`)
     return EXIT.usage
   }
-  if (isFailure(error)) info(`error: ${error.message}`)
-  else info(`error: ${messageOf(error)}`)
-  if (isFailure(error)) return error.exit
-  return error instanceof Refusal ? exitOfRefusal(error) : EXIT.failed
+  info(`error: ${messageOf(error)}`)
+  if (isFailure(error)) return EXIT[error.kind]
+  return EXIT[(error instanceof Refusal && KINDS[error.status]) || 'failed']
 }
 
 /** Runs one command line (without the program name) and returns its exit code. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { createWriteStream, existsSync } from 'node:fs'
+import { createWriteStream, existsSync, readFileSync, statSync } from 'node:fs'
 import { appendFile, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { fail } from '../base/failure.ts'
+import { fail, isFailure } from '../base/failure.ts'
 import { insistOnFiles, noFileAt, whyUnread } from '../base/regular-file.ts'
 import { replaceFile } from '../base/replace-file.ts'
 
@@ -24,6 +24,17 @@ const replace = async (path: string, text: string): Promise<void> => {
   insistOnFiles(path)
   const target = existsSync(path) ? await realpath(path) : path
   await replaceFile(target, [text], join(dirname(target), `.rollcall-${randomUUID()}`), target, false)
+}
+
+/** Bytes of a file that the user names, at most `most`; `name` stands for it in messages. */
+export const bytesGiven = (path: string, name = path, most = Infinity): Buffer => {
+  try {
+    if (statSync(path).size > most) fail('usage', `${name} contains more than ${most} bytes.`)
+    return readFileSync(path)
+  } catch (error) {
+    if (isFailure(error)) throw error
+    return fail('usage', `${name} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`)
+  }
 }
 
 /**

@@ -102,7 +102,7 @@ const exitOf = async (step: () => Promise<number>): Promise<number> => {
     return await step()
   } catch (error) {
     output.info(`error: ${error instanceof Error ? error.message : String(error)}`)
-    return isFailure(error) ? error.exit : EXIT.failed
+    return EXIT[isFailure(error) ? error.kind : 'failed']
   }
 }
 

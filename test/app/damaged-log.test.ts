@@ -60,9 +60,9 @@ const refusedWith = async (t: Test, { config, open, file, logged }: Awaited<Retu
   for (const work of [open, () => deleteFlagOffline(config, { namespace: 'default', key: 'f' }, () => {})]) {
     const error = await work().then(
       async (running) => (await running?.close(), undefined),
-      (error: Error & { exit?: number }) => error,
+      (error: Error & { kind?: string }) => error,
     )
-    t.equal(error?.exit, 3)
+    t.equal(error?.kind, 'check')
     for (const words of [
       says,
       new RegExp(file),

@@ -11,7 +11,7 @@ import { openEmbedded } from '../../src/adapters/embedded/open.ts'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { type HistoryStore, migrate } from '../../src/app/migrate/copy.ts'
 import { systemClock } from '../../src/base/clock.ts'
-import { isFailure } from '../../src/base/failure.ts'
+import { EXIT, isFailure } from '../../src/base/failure.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import { type Keys, sealer } from '../../src/events/personal.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
@@ -47,7 +47,7 @@ const of = async (log: EventLog) => content(await collect(log.readAll(0n)))
 const failure = async (move: Promise<unknown>) =>
   move.then(
     () => undefined,
-    (error: unknown) => (isFailure(error) ? { exit: error.exit, message: error.message } : Promise.reject(error)),
+    (error: unknown) => (isFailure(error) ? { exit: EXIT[error.kind], message: error.message } : Promise.reject(error)),
   )
 
 /** Appends one event to each listed stream in order. */

@@ -54,9 +54,9 @@ const refused = async (t: Test, service: Awaited<ReturnType<typeof ran>>, ...say
   ]) {
     const error = await work().then(
       async (running) => (await running?.close(), undefined),
-      (error: Error & { exit?: number }) => error,
+      (error: Error & { kind?: string }) => error,
     )
-    t.equal(error?.exit, 3)
+    t.equal(error?.kind, 'check')
     for (const words of [
       /The keys do not match this event log/,
       /from the backup/,

@@ -121,7 +121,7 @@ await t.test('an import reads documents that other tools have joined, indented o
     ['b', 'f'],
     ['c'],
   ])
-  t.throws(() => read('{"namespace":"a"}\n{"namespace":"b"'), { message: /is not valid YAML/, exit: 2 })
+  t.throws(() => read('{"namespace":"a"}\n{"namespace":"b"'), { message: /is not valid YAML/, kind: 'usage' })
 })
 
 await t.test('an import reads lists of values as YAML lists', async (t) => {
@@ -144,7 +144,7 @@ await t.test('an import refuses a member at the top of a document that it does n
   ])
     t.throws(() => read(`namespace: a\n---\n${name}: b\n`), {
       message: new RegExp(`^f\\.yml:3: document 2 ${name}: .*${hint}`),
-      exit: 2,
+      kind: 'usage',
     })
   t.same(reported('x-base: &b {name: n}\n.other: 1\nflags: [{<<: *b, key: f}]'), { wrong: [], ignored: [] })
 })
@@ -156,7 +156,7 @@ await t.test('an import reads document versions 1 and 1.0 to 1.6 as text or numb
   for (const version of ['1.7', '1.10', '2.0', 'v2', '1.4.0', 'vv1']) {
     t.throws(() => read(`version: ${version}`), {
       message: `f.yml:1: version: unsupported version: ${version}; allowed: 1.0 to 1.6`,
-      exit: 2,
+      kind: 'usage',
     })
   }
   t.throws(() => read('version: [1]'), { message: 'f.yml:1: version: must be text.' })
@@ -278,7 +278,7 @@ await t.test('an import refuses hostile documents at once', async (t) => {
         refused = error
       }
     })
-    t.match(refused, { message, exit: 2 }, yaml.slice(0, 40))
+    t.match(refused, { message, kind: 'usage' }, yaml.slice(0, 40))
     t.ok(blocks <= most, `${yaml.length} characters took ${blocks} blocks`)
   }
 })

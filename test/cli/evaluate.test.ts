@@ -1,5 +1,5 @@
 import t from 'tap'
-import { momentOf } from '../../src/cli/moment.ts'
+import { momentOf } from '../../src/cli/options.ts'
 import { startService } from '../start.ts'
 import { file, inside } from './inside.ts'
 import { rollcall } from './service.ts'

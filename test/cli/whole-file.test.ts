@@ -12,7 +12,6 @@ import {
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import t from 'tap'
-import { EXIT } from '../../src/base/failure.ts'
 import { writeWhole } from '../../src/cli/whole-file.ts'
 
 await t.test('a replaced file keeps its mode and its symbolic link, and no other file remains', async (t) => {
@@ -34,7 +33,7 @@ await t.test('a file that cannot be replaced stays, and no other file remains', 
   mkdirSync(join(folder, 'is-a-folder'))
   symlinkSync('nowhere', join(folder, 'broken'))
   const refused = (name: string, why: RegExp) =>
-    t.rejects(writeWhole(join(folder, name), 'text'), { exit: EXIT.failed, message: why })
+    t.rejects(writeWhole(join(folder, name), 'text'), { kind: 'failed', message: why })
   await refused('is-a-folder', /is-a-folder cannot be written \(a directory\)/)
   await refused('broken', /broken cannot be written \(a broken symbolic link\)/)
   await refused('none/a.yml', /none\/a.yml cannot be written \(ENOENT\)/)

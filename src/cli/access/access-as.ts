@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { type GrantInForce, grantsInForce } from '../../access/holding.ts'
 import {
   type AccessPolicy,
@@ -19,6 +18,7 @@ import { oneOf, text } from '../../config/types.ts'
 import type { CommandServices } from '../options.ts'
 import { type Column, table } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { bytesGiven } from '../whole-file.ts'
 
 const claim: SettingKind<unknown> = {
   words: 'anything',
@@ -43,16 +43,6 @@ const subjects: {
   orchestrator: ({ method, namespace, service_account }) => ({ method, namespace, account: service_account }),
 }
 
-const contentOf = async (path: string, { readStdin }: Terminal): Promise<string> => {
-  if (path === '-') return (await readStdin()).toString('utf8')
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException
-    return fail('usage', `${path} cannot be read (${code}).`)
-  }
-}
-
 const jsonIn = (content: string, path: string): unknown => {
   try {
     return JSON.parse(content.trim())
@@ -67,10 +57,13 @@ const EXAMPLES = `Examples: {"method":"oidc","provider":"corp","claims":{"groups
 
 const subjectIn = async (path: string, terminal: Terminal): Promise<Subject> => {
   const problems: string[] = []
-  const found = person.read(jsonIn(await contentOf(path, terminal), path), (description, part = '') => {
-    problems.push(`${part.replace(/^\./, '') || 'document'}: ${description}`)
-    return undefined
-  })
+  const found = person.read(
+    jsonIn(String(path === '-' ? await terminal.readStdin() : bytesGiven(path)), path),
+    (description, part = '') => {
+      problems.push(`${part.replace(/^\./, '') || 'document'}: ${description}`)
+      return undefined
+    },
+  )
   if (found === undefined || problems.length > 0)
     return fail('usage', [`${path} does not describe a login:`, ...problems].join('\n  '), EXAMPLES)
   return (subjects[found.method] as (person: Person) => Subject)(found)

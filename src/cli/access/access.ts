@@ -6,16 +6,8 @@ import { EXIT } from '../../base/failure.ts'
 import type { Access, AccessChecked, AccessReview } from '../../contract/access.ts'
 import type { Authentication } from '../../contract/token.ts'
 import { type Client, ifAllowed } from '../client/client.ts'
-import {
-  type CommandServices,
-  clientOf,
-  type TargetOptions,
-  withField,
-  withMoment,
-  withOutput,
-  withTarget,
-} from '../options.ts'
-import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
+import { type AnswerOptions, type CommandServices, clientOf, withAnswer } from '../options.ts'
+import { type Column, printMany, printOne } from '../terminal/output.ts'
 import { nameOf } from '../token/holder.ts'
 
 const METHODS: Readonly<Record<string, string>> = {
@@ -60,16 +52,14 @@ const about = (access: Access, record: Authentication | undefined): readonly str
   ]
 }
 
-/** Record of the token in use; undefined if there is none or the token may not read it. */
-const ownRecord = async ({ ask }: Client, { authenticationId }: Access): Promise<Authentication | undefined> => {
-  return authenticationId === undefined ? undefined : ifAllowed(ask<Authentication>('GET', '/auth/v1/self'))
-}
-
-const whoAmI = async (options: TargetOptions & OutputOptions, given: CommandServices): Promise<void> => {
-  const client = await clientOf(options, given)
-  const access = await client.ask<Access>('GET', '/auth/v1/access')
-  if (options.output === 'table' && options.field === undefined && !options.quiet)
-    for (const line of about(access, await ownRecord(client, access))) given.terminal.info(escapeControl(line))
+const whoAmI = async (options: AnswerOptions, given: CommandServices): Promise<void> => {
+  const { ask } = await clientOf(options, given)
+  const access = await ask<Access>('GET', '/auth/v1/access')
+  if (options.output === 'table' && options.field === undefined && !options.quiet) {
+    const hasToken = access.authenticationId !== undefined
+    const record = hasToken ? await ifAllowed(ask<Authentication>('GET', '/auth/v1/self')) : undefined
+    for (const line of about(access, record)) given.terminal.info(escapeControl(line))
+  }
   printMany(
     given.terminal,
     access.places,
@@ -85,16 +75,15 @@ const whoAmI = async (options: TargetOptions & OutputOptions, given: CommandServ
 
 /** `rollcall whoami`: lists the rights of the token in use by namespace. */
 export const addWhoAmI = (program: Command, given: CommandServices): void => {
-  withField(withOutput(withTarget(program.command('whoami'), given), ['table', 'json', 'ndjson', 'name']))
+  withAnswer(program.command('whoami'), given, ['table', 'json', 'ndjson', 'name'])
     .summary('list the rights of the token in use')
     .description(
       'Lists the rights of the token in use by namespace; * stands for all namespaces and the deployment, or for all rights.',
     )
-    .action((options: TargetOptions & OutputOptions) => whoAmI(options, given))
+    .action((options: AnswerOptions) => whoAmI(options, given))
 }
 
-type CanIOptions = TargetOptions &
-  OutputOptions & { readonly namespace?: string; readonly tokenId?: string; readonly at?: string }
+type CanIOptions = AnswerOptions & { readonly namespace?: string; readonly tokenId?: string; readonly at?: string }
 
 /** Reason why a token is or is not allowed to do something, in words. */
 const why = ({ reason, because }: Pick<AccessChecked, 'reason' | 'because'>): string => {
@@ -138,9 +127,7 @@ const canI = async (right: string, options: CanIOptions, given: CommandServices)
 
 /** `rollcall can-i`: checks whether a token has a right, now or as of a moment, and why. */
 export const addCanI = (program: Command, given: CommandServices): void => {
-  withField(
-    withOutput(withMoment(withTarget(program.command('can-i <right>'), given), given), ['table', 'json', 'name']),
-  )
+  withAnswer(program.command('can-i <right>'), given, ['table', 'json', 'name'], 'at')
     .summary('check whether a token has a right, and why')
     .description(
       'Checks whether a token (by default the token in use) has a right, such as flag.update, in a namespace (by default in all namespaces). Exit code 0: the token has the right; 3: it does not.',
@@ -150,7 +137,7 @@ export const addCanI = (program: Command, given: CommandServices): void => {
     .action((right: string, options: CanIOptions) => canI(right, options, given))
 }
 
-type AccessOptions = TargetOptions & OutputOptions & { readonly namespace?: string; readonly at?: string | undefined }
+type AccessOptions = AnswerOptions & { readonly namespace?: string; readonly at?: string | undefined }
 type Able = AccessReview['entries'][number] & { readonly right: string }
 
 const COLUMNS: readonly Column<Able>[] = [
@@ -195,15 +182,7 @@ const access = async (right: string | undefined, options: AccessOptions, given: 
 
 /** `rollcall access`: lists the tokens that have a right, now or as of a moment. */
 export const addAccess = (program: Command, given: CommandServices): void => {
-  withField(
-    withOutput(withMoment(withTarget(program.command('access [right]'), given), given), [
-      'table',
-      'csv',
-      'json',
-      'ndjson',
-      'name',
-    ]),
-  )
+  withAnswer(program.command('access [right]'), given, ['table', 'csv', 'json', 'ndjson', 'name'], 'at')
     .summary('list the tokens that have a right, and why')
     .description(
       'Lists the tokens that have a right (such as flag.update; default: every right) in a namespace (default: all namespaces).',

@@ -1,7 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
 import { type About, EXIT, fail, isFailure } from '../../base/failure.ts'
 
-const EXITS: Readonly<Record<number, keyof typeof EXIT>> = {
+/** Kinds of failures by status. */
+export const KINDS: Readonly<Record<number, keyof typeof EXIT>> = {
   401: 'denied',
   403: 'denied',
   404: 'notFound',
@@ -42,7 +43,7 @@ const refused = (status: number, body: unknown): never => {
   const reason = detail?.reason ?? ''
   const text = typeof message === 'string' ? message : `HTTP status ${status}`
   return fail(
-    REASONS[reason] ?? EXITS[status] ?? 'failed',
+    REASONS[reason] ?? KINDS[status] ?? 'failed',
     `The service refused: ${text}`,
     NEXT[reason],
     detail?.metadata,
@@ -113,13 +114,13 @@ export const ifAllowed = async <T>(answer: Promise<T>): Promise<T | undefined> =
   try {
     return await answer
   } catch (error) {
-    if (!isFailure(error) || error.exit !== EXIT.denied) throw error
+    if (!isFailure(error) || error.kind !== 'denied') throw error
     return undefined
   }
 }
 
 /** Returns true for a failure to connect to the service. */
-export const isUnreachable = (error: unknown): boolean => isFailure(error) && error.cause === 'unreachable'
+export const isUnreachable = (error: unknown): boolean => isFailure(error) && error.about['unreachable'] === true
 
 const unanswered = (error: unknown, address: string, timeout: number): never => {
   if (error instanceof Error && error.name === 'TimeoutError') {
@@ -132,11 +133,7 @@ const unanswered = (error: unknown, address: string, timeout: number): never => 
   const { code } = ((error as Error).cause ?? {}) as { code?: string }
   const why = code === undefined ? '' : ` (${code})`
   const next = 'Start the service with: rollcall serve   or set another address with --address URL or ROLLCALL_ADDRESS.'
-  try {
-    return fail('unavailable', `No service answers at ${address}${why}.`, next)
-  } catch (failure) {
-    throw Object.assign(failure as Error, { cause: 'unreachable' })
-  }
+  return fail('unavailable', `No service answers at ${address}${why}.`, next, { unreachable: true })
 }
 
 /** Time in ms after which a GET may be repeated that a busy service refused; undefined if a repetition is useless. */

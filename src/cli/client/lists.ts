@@ -1,4 +1,7 @@
-import type { Client, ClientRequest } from './client.ts'
+import type { Flag } from '../../contract/flags/flag.ts'
+import type { Rollout } from '../../contract/flags/rollout.ts'
+import type { Rule } from '../../contract/flags/rule.ts'
+import { type Client, type ClientRequest, segment } from './client.ts'
 
 type Page<T> = Readonly<Record<string, readonly T[]>> & { readonly nextPageToken: string }
 
@@ -33,4 +36,34 @@ export const all = async <T>(
   const found: T[] = []
   for await (const page of pages<Page<T>>(client, path, { limit: PAGE, at }, whole)) found.push(...(page[name] ?? []))
   return found
+}
+
+/** The first page of a list, with the items of the next ones up to `limit`. A page has at most `most` items. */
+export const upTo = async <P extends { readonly nextPageToken: string }>(
+  { ask }: Client,
+  path: string,
+  name: keyof P,
+  query: ClientRequest['query'],
+  limit: number,
+  most = PAGE,
+): Promise<P> => {
+  const found: unknown[] = []
+  let page: P | undefined
+  do {
+    const paging = { limit: Math.min(most, limit - found.length), pageToken: page?.nextPageToken }
+    page = await ask<P>('GET', path, { query: { ...query, ...paging } })
+    found.push(...(page[name] as readonly unknown[]))
+  } while (page.nextPageToken !== '' && found.length < limit)
+  return { ...page, [name]: found }
+}
+
+/** A flag with its rules and rollouts, each in the order of the ranks. */
+export type WholeFlag = { readonly flag: Flag; readonly rules: readonly Rule[]; readonly rollouts: readonly Rollout[] }
+
+/** Reads the rules and rollouts of a flag, now or at a moment. */
+export const wholeFlag = async (client: Client, flag: Flag, at?: string): Promise<WholeFlag> => {
+  const url = `/api/v1/namespaces/${segment(flag.namespaceKey)}/flags/${segment(flag.key)}`
+  const rules = await all<Rule>(client, `${url}/rules`, 'rules', { at, whole: true })
+  const rollouts = await all<Rollout>(client, `${url}/rollouts`, 'rollouts', { at, whole: true })
+  return { flag, rules, rollouts }
 }

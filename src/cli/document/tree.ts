@@ -3,10 +3,9 @@ import type { Flag } from '../../contract/flags/flag.ts'
 import type { Rule } from '../../contract/flags/rule.ts'
 import type { Segment } from '../../contract/flags/segment.ts'
 import type { Namespace } from '../../contract/resource.ts'
-import type { WholeFlag } from '../client/contents.ts'
+import type { WholeFlag } from '../client/lists.ts'
 import type { MemberOf, memberNames } from './read.ts'
 
-/** JSON text, written inline and unchanged. */
 type Inline = { readonly json: string }
 type Leaf = string | number | boolean | Inline
 /** Node of a document; undefined members are omitted. */

@@ -2,27 +2,16 @@ import type { Command } from 'commander'
 import { fail } from '../../base/failure.ts'
 import type { BatchEvaluation, BooleanEvaluation, TraceStep, VariantEvaluation } from '../../contract/evaluation.ts'
 import type { Client } from '../client/client.ts'
-import {
-  type CommandServices,
-  clientOf,
-  pair,
-  type TargetOptions,
-  withField,
-  withMoment,
-  withOutput,
-  withTarget,
-} from '../options.ts'
-import { type Column, type OutputOptions, printOne, table } from '../terminal/output.ts'
+import { type AnswerOptions, type CommandServices, clientOf, pair, withAnswer } from '../options.ts'
+import { type Column, printOne, table } from '../terminal/output.ts'
 
-type EvaluateOptions = TargetOptions &
-  OutputOptions & {
-    readonly namespace: string
-    readonly entity: string
-    readonly context?: Readonly<Record<string, string>>
-    readonly at?: string
-    readonly explain?: boolean
-  }
-/** Result of a flag of either type. */
+type EvaluateOptions = AnswerOptions & {
+  readonly namespace: string
+  readonly entity: string
+  readonly context?: Readonly<Record<string, string>>
+  readonly at?: string
+  readonly explain?: boolean
+}
 type Result = BooleanEvaluation | VariantEvaluation
 
 const answer = (result: Result): string => ('variantKey' in result ? result.variantKey : String(result.enabled))
@@ -75,9 +64,7 @@ const evaluate = async (flagKey: string, options: EvaluateOptions, given: Comman
 
 /** `rollcall evaluate`: evaluates a flag for an entity, now or as of a moment. */
 export const addEvaluate = (program: Command, given: CommandServices): void => {
-  withField(
-    withOutput(withMoment(withTarget(program.command('evaluate <flag>'), given), given), ['table', 'json', 'name']),
-  )
+  withAnswer(program.command('evaluate <flag>'), given, ['table', 'json', 'name'], 'at')
     .summary('evaluate a flag for an entity')
     .option('-n, --namespace <key>', 'the namespace', 'default')
     .requiredOption('-e, --entity <id>', 'the entity')

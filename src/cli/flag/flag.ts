@@ -11,19 +11,18 @@ import type { Flag, FlagList, ListedFlag, PartialRule } from '../../contract/fla
 import type { Rollout } from '../../contract/flags/rollout.ts'
 import type { Rule } from '../../contract/flags/rule.ts'
 import { type Client, ifAllowed, segment } from '../client/client.ts'
-import { all } from '../client/lists.ts'
+import { all, upTo } from '../client/lists.ts'
 import { embeddedConfig } from '../offline/store-config.ts'
 import {
+  type AnswerOptions,
   type CommandServices,
   clientOf,
   type FileOptions,
   reasonHeaders,
   type TargetOptions,
   wholeNumber,
+  withAnswer,
   withConfig,
-  withField,
-  withMoment,
-  withOutput,
   withReason,
   withTarget,
 } from '../options.ts'
@@ -70,7 +69,7 @@ const addFlagDelete = (flag: Command, given: CommandServices): void => {
     .action((key: string, options: DeleteOptions) => remove(key, options, given))
 }
 
-type FlagOptions = TargetOptions & OutputOptions & { readonly namespace: string; readonly at?: string }
+type FlagOptions = AnswerOptions & { readonly namespace: string; readonly at?: string }
 
 const isBoolean = ({ type }: Flag): boolean => type === 'BOOLEAN_FLAG_TYPE'
 
@@ -79,7 +78,6 @@ const VARIANTS: Column<Flag> = [
   ({ variants, defaultVariant }) =>
     variants.map(({ id, key }) => (id === defaultVariant?.id ? `${key}*` : key)).join(', '),
 ]
-/** First and last columns of every flag. */
 const HEAD: readonly Column<Flag>[] = [
   ['KEY', ({ key }) => key],
   ['TYPE', ({ type }) => type.replace(/_FLAG_TYPE$/, '')],
@@ -108,7 +106,6 @@ const moreColumns = (from: AnswersFrom): readonly Column<Flag>[] => [
   ['METADATA', ({ metadata }) => (Object.keys(metadata).length === 0 ? '' : JSON.stringify(metadata))],
 ]
 
-const PAGE = 1000
 const rootOf = (namespace: string) => `/api/v1/namespaces/${segment(namespace)}/flags`
 
 /** The answers of a flag are shown in a table only; other formats print the response of the service unchanged. */
@@ -122,31 +119,22 @@ const warnOfShares = (key: string, rules: readonly PartialRule[], options: FlagO
 
 type ListOptions = FlagOptions & { readonly limit: number; readonly all?: boolean }
 
-/** Fails if the namespace does not exist, because its list is empty too. Ignores a missing right to see namespaces. */
-const insistOnNamespace = async ({ ask }: Client, namespace: string, at: string | undefined): Promise<void> => {
-  await ifAllowed(ask('GET', `/api/v1/namespaces/${segment(namespace)}`, { query: { at } }))
-}
-
 const list = async (options: ListOptions, given: CommandServices): Promise<void> => {
   const client = await clientOf(options, given)
   const { namespace, at, quiet = false } = options
-  const limit = options.all ? Infinity : options.limit
   const include = asTable(options) ? 'targeting' : undefined
-  const found: ListedFlag[] = []
-  let page: FlagList = { flags: [], nextPageToken: '', totalCount: 0 }
-  do {
-    const query = { limit: Math.min(PAGE, limit - found.length), pageToken: page.nextPageToken, at, include }
-    page = await client.ask<FlagList>('GET', rootOf(namespace), { query })
-    found.push(...page.flags)
-  } while (page.nextPageToken !== '' && found.length < limit)
-  if (found.length === 0) await insistOnNamespace(client, namespace, at)
-  printMany(given.terminal, found, { ...page, flags: found }, ({ key }) => key, COLUMNS, options)
+  const limit = options.all ? Infinity : options.limit
+  const page = await upTo<FlagList>(client, rootOf(namespace), 'flags', { at, include }, limit)
+  const found: readonly ListedFlag[] = page.flags
+  // The list of a namespace that does not exist is empty too, but the namespace itself is not found.
+  if (found.length === 0)
+    await ifAllowed(client.ask('GET', `/api/v1/namespaces/${segment(namespace)}`, { query: { at } }))
+  printMany(given.terminal, found, page, ({ key }) => key, COLUMNS, options)
   for (const { key, partialRules: partial = [] } of found) warnOfShares(key, partial, options, given.terminal)
   if (page.nextPageToken !== '' && !quiet)
     given.terminal.info(`${found.length} of ${page.totalCount} flags shown; use --all for the rest.`)
 }
 
-/** Loads the parts of a flag that determine its answers. */
 const answersFrom = async (client: Client, path: string, flag: Flag, at?: string): Promise<ListedFlag> => {
   if (isBoolean(flag)) {
     const rollouts = await all<Rollout>(client, `${path}/rollouts`, 'rollouts', { at })
@@ -172,13 +160,13 @@ export const addFlag = (program: Command, given: CommandServices): void => {
     .command('flag')
     .summary('list, show and delete flags')
     .description('Lists, shows and deletes the flags of a running service.')
-  withField(withOutput(withMoment(withTarget(flag.command('list'), given), given), ['table', 'json', 'ndjson', 'name']))
+  withAnswer(flag.command('list'), given, ['table', 'json', 'ndjson', 'name'], 'at')
     .summary('list the flags of a namespace, oldest first')
     .option('-n, --namespace <key>', 'the namespace', 'default')
     .option('--limit <number>', 'maximum number', wholeNumber, 25)
     .option('--all', 'no limit')
     .action((options: ListOptions) => list(options, given))
-  withField(withOutput(withMoment(withTarget(flag.command('get <key>'), given), given), ['table', 'json', 'name']))
+  withAnswer(flag.command('get <key>'), given, ['table', 'json', 'name'], 'at')
     .summary('print one flag with its variants')
     .option('-n, --namespace <key>', 'the namespace', 'default')
     .action((key: string, options: FlagOptions) => get(key, options, given))

@@ -1,7 +1,7 @@
 import { fail } from '../../base/failure.ts'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import type { Client } from '../client/client.ts'
-import { momentOf } from '../moment.ts'
+import { momentOf } from '../options.ts'
 import { indexIn } from './filters.ts'
 
 /** Path of the history of events. */

@@ -6,16 +6,9 @@ import {
   type HistoryEvents,
   type StatisticsRow,
 } from '../../contract/history/events.ts'
-import {
-  type CommandServices,
-  clientOf,
-  type TargetOptions,
-  wholeNumber,
-  withField,
-  withOutput,
-  withTarget,
-} from '../options.ts'
-import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
+import { upTo } from '../client/lists.ts'
+import { type AnswerOptions, type CommandServices, clientOf, wholeNumber, withAnswer } from '../options.ts'
+import { type Column, printMany, printOne } from '../terminal/output.ts'
 import { actorText, EVENTS, eventAt } from './event.ts'
 import { addExportEvents } from './export/export.ts'
 import { type FilterOptions, filtersOf, withFilters, withPeriod } from './filters.ts'
@@ -23,10 +16,13 @@ import { addReplay } from './replay/replay.ts'
 import { addTail } from './tail.ts'
 import { addVerifyEvents } from './verify.ts'
 
-type StatsOptions = TargetOptions &
-  OutputOptions & { readonly by?: string; readonly bucket?: string; readonly from?: string; readonly to?: string }
+type StatsOptions = AnswerOptions & {
+  readonly by?: string
+  readonly bucket?: string
+  readonly from?: string
+  readonly to?: string
+}
 
-/** Title of a column: TOKENS ISSUED for `tokensIssued`. */
 const titleOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter}`).toUpperCase()
 
 const stats = async (
@@ -45,9 +41,8 @@ const stats = async (
   printMany(terminal, answer.rows, answer, ({ start = '', by: value = '' }) => `${start} ${value}`, columns, options)
 }
 
-/** `rollcall events stats`: counts events. */
 const addStats = (events: Command, given: CommandServices): void => {
-  const counting = withField(withOutput(withTarget(events.command('stats'), given), ['table', 'csv', 'json', 'ndjson']))
+  const counting = withAnswer(events.command('stats'), given, ['table', 'csv', 'json', 'ndjson'])
     .summary('count tokens, logins, refusals and changes')
     .description(
       'Counts tokens, logins, exchanges, refusals, changes and reads of the history. The table omits columns without values.',
@@ -64,16 +59,13 @@ const addStats = (events: Command, given: CommandServices): void => {
   withPeriod(counting, given).action((options: StatsOptions) => stats(options, given))
 }
 
-const PAGE = 1000
-
-type ListOptions = TargetOptions &
-  OutputOptions & {
-    readonly from?: string
-    readonly to?: string
-    readonly limit: number
-    readonly order: 'asc' | 'desc'
-    readonly all?: boolean
-  } & FilterOptions
+type ListOptions = AnswerOptions & {
+  readonly from?: string
+  readonly to?: string
+  readonly limit: number
+  readonly order: 'asc' | 'desc'
+  readonly all?: boolean
+} & FilterOptions
 
 const COLUMNS: readonly Column<HistoryEvent>[] = [
   ['TIME', ({ time }) => time],
@@ -98,22 +90,22 @@ const MORE: readonly Column<HistoryEvent>[] = [
 const OPENED: readonly Column<HistoryEvent>[] = [...MORE, ['PERSONAL', ({ personal }) => JSON.stringify(personal)]]
 
 const list = async (options: ListOptions, given: CommandServices): Promise<void> => {
-  const { ask } = await clientOf(options, given)
-  const limit = options.all ? Infinity : options.limit
-  const found: HistoryEvent[] = []
-  let page: HistoryEvents = { events: [], nextPageToken: '' }
-  do {
-    const paging = { limit: Math.min(PAGE, limit - found.length), pageToken: page.nextPageToken, order: options.order }
-    const { from, to } = options
-    page = await ask<HistoryEvents>('GET', EVENTS, { query: { ...filtersOf(options), from, to, ...paging } })
-    found.push(...page.events)
-  } while (page.nextPageToken !== '' && found.length < limit)
-  printMany(given.terminal, found, { ...page, events: found }, ({ position }) => `#${position}`, COLUMNS, options)
+  const { from, to, order, all, limit } = options
+  const query = { ...filtersOf(options), from, to, order }
+  const page = await upTo<HistoryEvents>(
+    await clientOf(options, given),
+    EVENTS,
+    'events',
+    query,
+    all ? Infinity : limit,
+  )
+  const found = page.events
+  printMany(given.terminal, found, page, ({ position }) => `#${position}`, COLUMNS, options)
   if (page.nextPageToken !== '' && !options.quiet)
     given.terminal.info(`${found.length === 1 ? '1 event' : `${found.length} events`} shown; use --all for the rest.`)
 }
 
-type ShowOptions = TargetOptions & OutputOptions & { readonly personal?: boolean }
+type ShowOptions = AnswerOptions & { readonly personal?: boolean }
 
 const show = async (moment: string, options: ShowOptions, given: CommandServices): Promise<void> => {
   const personal = options.personal ? 'open' : undefined
@@ -126,9 +118,7 @@ export const addEvents = (program: Command, given: CommandServices): void => {
   const events = program
     .command('events')
     .summary('list, show, follow, count, export, verify and replay the events of the history')
-  const listing = withField(
-    withOutput(withTarget(events.command('list'), given), ['table', 'csv', 'json', 'ndjson', 'name']),
-  )
+  const listing = withAnswer(events.command('list'), given, ['table', 'csv', 'json', 'ndjson', 'name'])
     .summary('list events, oldest first')
     .description('Lists the events that match all filters. Separate values with commas; ! in front excludes a value.')
   withPeriod(withFilters(listing), given)
@@ -136,7 +126,7 @@ export const addEvents = (program: Command, given: CommandServices): void => {
     .addOption(new Option('--limit <n>', 'maximum number of events').argParser(wholeNumber).default(100))
     .option('--all', 'all events')
     .action((options: ListOptions) => list(options, given))
-  withField(withOutput(withTarget(events.command('show <moment>'), given), ['table', 'json', 'ndjson', 'name']))
+  withAnswer(events.command('show <moment>'), given, ['table', 'json', 'ndjson', 'name'])
     .summary('show one event')
     .description('Shows the event with a position (#12) or an index (@11), or the last event up to a time.')
     .option('--personal', 'open personal data; the service records the read')

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { momentOf } from '../moment.ts'
 import type { CommandServices } from '../options.ts'
+import { momentOf } from '../options.ts'
 
 /** Options that are filters: option, parameter of api.md §16.3, and meaning. */
 const FILTERS: readonly (readonly [option: string, parameter: string, meaning: string])[] = [
@@ -28,8 +28,6 @@ const PARAMETERS: ReadonlyMap<string, string> = new Map(
     [parameter, parameter],
   ]),
 )
-
-const camel = (option: string): string => option.replace(/-[a-z]/g, (part) => part[1]!.toUpperCase())
 
 /** Values of a filter; without a value it would be no filter. */
 const valuesOf = (text: string): string => {
@@ -79,7 +77,7 @@ export const filtersOf = (options: FilterOptions): Readonly<Record<string, strin
   ...options.where,
   ...Object.fromEntries(
     FILTERS.flatMap(([option, parameter]) => {
-      const value = options[camel(option)]
+      const value = options[option.replace(/-[a-z]/g, (part) => part[1]!.toUpperCase())]
       return typeof value === 'string' ? [[parameter, value]] : []
     }),
   ),

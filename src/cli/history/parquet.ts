@@ -17,7 +17,6 @@ const GROUP = { rows: 10_000, bytes: 16_777_216 } as const
 type Cell = bigint | number | string | Buffer | undefined
 
 type ColumnType = {
-  /** How the column is described in the file. */
   readonly element: Omit<SchemaElement, 'name'>
   /** Value of a text of the table of events. */
   readonly cell: (text: string) => Cell
@@ -89,7 +88,6 @@ const PARQUET_COLUMNS = COLUMNS.map(([name, of]) => ({
 }))
 
 const ROOT: SchemaElement = { name: 'root', num_children: PARQUET_COLUMNS.length }
-/** Schema of a file. */
 const SCHEMA: readonly SchemaElement[] = [ROOT, ...PARQUET_COLUMNS.map(({ name, element }) => ({ name, ...element }))]
 
 /** Texts of an event in the order of the columns. A stored text that is no JSON object becomes a JSON string. */
@@ -101,7 +99,6 @@ const textsOf = (event: IndexedEvent): readonly string[] =>
 /** Stored texts of an event, by whose bytes groups and files are split. */
 export const storedTexts = ({ record: { data, meta } }: IndexedEvent): string => data + meta
 
-/** True for a column of stored JSON texts. */
 const isStored = <T extends { readonly name: string }>(column: T): column is T & { readonly name: 'data' | 'meta' } =>
   TYPES[column.name] === json
 
@@ -146,12 +143,8 @@ const metadataOf = async (buffer: AsyncBuffer): Promise<FileMetaData> => {
 }
 
 const texts = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-const parsers = {
-  jsonFromBytes: (bytes: Uint8Array | undefined) => bytes && texts.decode(bytes),
-  stringFromBytes: (bytes: Uint8Array | undefined) => bytes && texts.decode(bytes),
-}
-
-const storedIn = (shown: string): string | undefined => storedBytes(Buffer.from(shown))?.toString()
+const decoded = (bytes: Uint8Array | undefined) => bytes && texts.decode(bytes)
+const parsers = { jsonFromBytes: decoded, stringFromBytes: decoded }
 
 /** Reads a row. The row is made again from its record and compared. */
 const lineOf = (cells: readonly unknown[]): { readonly line: ReadLine; readonly bytes: number } | undefined => {
@@ -159,7 +152,7 @@ const lineOf = (cells: readonly unknown[]): { readonly line: ReadLine; readonly 
   const found = recordOfColumns((title) => {
     const at = COLUMN_PLACES.get(title)!
     const text = given[at]
-    return text !== undefined && isStored(PARQUET_COLUMNS[at]!) ? storedIn(text) : text
+    return text !== undefined && isStored(PARQUET_COLUMNS[at]!) ? storedBytes(Buffer.from(text))?.toString() : text
   })
   if (found === undefined) return undefined
   const { index, record } = found

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { EXIT, fail, isFailure } from '../../base/failure.ts'
+import { fail, isFailure } from '../../base/failure.ts'
 import { eventFileText, PROOF_REFUSED, PROVEN_COLUMNS, provenEvent } from '../../verifier/check/event-proof.ts'
 import { keysGiven, plainText, textOfFile } from '../../verifier/check/evidence.ts'
 import { readNdjson } from '../../verifier/export/ndjson.ts'
@@ -74,7 +74,7 @@ const provenBy = async (client: Client, position: string, { size, withhold = [] 
     ...(size !== undefined && { size: String(size) }),
   })
   const bytes = await client.bytes(`${LEDGER}/proof/${position}?${query.toString()}`).catch((error: unknown) => {
-    if (size === undefined || !isFailure(error) || error.exit !== EXIT.notFound) throw error
+    if (size === undefined || !isFailure(error) || error.kind !== 'notFound') throw error
     return fail('notFound', `The service keeps no checkpoint of size ${size} that covers the event.`)
   })
   const text = bytes.toString()

@@ -3,19 +3,18 @@ import { EXIT, fail } from '../../base/failure.ts'
 import type { DiffItem, StateDiff, StreamState } from '../../contract/history/state.ts'
 import { segment } from '../client/client.ts'
 import { pages } from '../client/lists.ts'
-import { momentOf } from '../moment.ts'
 import {
+  type AnswerOptions,
   type CommandServices,
   clientOf,
-  type TargetOptions,
-  withField,
-  withMoment,
+  momentOf,
+  withAnswer,
   withOutput,
   withTarget,
 } from '../options.ts'
-import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
+import { type Column, printMany, printOne } from '../terminal/output.ts'
 
-type StateOptions = TargetOptions & OutputOptions & { readonly at?: string }
+type StateOptions = AnswerOptions & { readonly at?: string }
 
 const STATE: readonly Column<StreamState>[] = [
   ['STREAM', ({ stream }) => stream],
@@ -35,7 +34,7 @@ const state = async (name: string, options: StateOptions, given: CommandServices
   printOne(given.terminal, found, ({ stream }) => stream, STATE, options)
 }
 
-type DiffOptions = TargetOptions & OutputOptions & { readonly stream?: string; readonly namespace?: string }
+type DiffOptions = AnswerOptions & { readonly stream?: string; readonly namespace?: string }
 
 const DIFF: readonly Column<DiffItem>[] = [
   ['STREAM', ({ stream }) => stream],
@@ -73,9 +72,7 @@ const diff = async (
 
 /** `rollcall state`: shows a token, namespace, flag or segment at a moment. */
 export const addState = (program: Command, given: CommandServices): void => {
-  withField(
-    withOutput(withMoment(withTarget(program.command('state <name>'), given), given), ['table', 'json', 'ndjson']),
-  )
+  withAnswer(program.command('state <name>'), given, ['table', 'json', 'ndjson'], 'at')
     .summary('show a token, namespace, flag or segment at a moment')
     .description('Shows the state of CATEGORY/ID, such as flag/default+checkout or token/<id>, with its last event.')
     .action((name: string, options: StateOptions) => state(name, options, given))

@@ -6,16 +6,8 @@ import type { SubjectErased, SubjectFound, SubjectsFound } from '../../contract/
 import { plainText, textOfFile } from '../../verifier/check/evidence.ts'
 import type { Client } from '../client/client.ts'
 import { pages } from '../client/lists.ts'
-import {
-  type CommandServices,
-  clientOf,
-  reasonOf,
-  type TargetOptions,
-  withField,
-  withOutput,
-  withTarget,
-} from '../options.ts'
-import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
+import { type AnswerOptions, type CommandServices, clientOf, reasonOf, withAnswer } from '../options.ts'
+import { type Column, printMany } from '../terminal/output.ts'
 import { confirm } from '../terminal/terminal.ts'
 import { actorText, EVENTS } from './event.ts'
 
@@ -49,8 +41,7 @@ const LISTED: readonly Column<Erasure>[] = [
   ['POSITION', ({ position }) => `#${position}`],
 ]
 
-type EraseOptions = TargetOptions &
-  OutputOptions & { readonly reason?: string; readonly from?: string; readonly yes?: boolean }
+type EraseOptions = AnswerOptions & { readonly reason?: string; readonly from?: string; readonly yes?: boolean }
 
 /** Subjects of a JSON value: a text, or the field `subject` of an object, in lists and in the output of `subjects list`. */
 const subjectsOf = (value: unknown): readonly string[] => {
@@ -142,7 +133,7 @@ const erasures = async (client: Client): Promise<readonly Erasure[]> => {
   return [...found.values()]
 }
 
-const list = async (options: TargetOptions & OutputOptions, given: CommandServices): Promise<void> => {
+const list = async (options: AnswerOptions, given: CommandServices): Promise<void> => {
   const found = await erasures(await clientOf(options, given))
   printMany(given.terminal, found, { erased: found }, ({ subject }) => subject, LISTED, options)
 }
@@ -150,7 +141,7 @@ const list = async (options: TargetOptions & OutputOptions, given: CommandServic
 /** `rollcall subjects erase|list`: destroys the keys of subjects, and lists the erasures. */
 const addErasures = (subjects: Command, given: CommandServices): void => {
   const formats = ['table', 'csv', 'json', 'ndjson', 'name'] as const
-  withField(withOutput(withTarget(subjects.command('erase [subject]'), given), formats))
+  withAnswer(subjects.command('erase [subject]'), given, formats)
     .summary('erase the personal data of a subject, for ever')
     .description(
       'Destroys the keys of a subject. Afterwards nobody can read the personal data of the subject in the history, and all proofs stay valid.',
@@ -159,13 +150,13 @@ const addErasures = (subjects: Command, given: CommandServices): void => {
     .option('--from <file>', 'erase again all subjects of a list, - for standard input; after a restore')
     .option('-y, --yes', 'do not ask for confirmation; required without a terminal')
     .action((subject: string | undefined, options: EraseOptions) => erase(subject, options, given))
-  withField(withOutput(withTarget(subjects.command('list'), given), formats))
+  withAnswer(subjects.command('list'), given, formats)
     .summary('list the erased subjects')
     .description(
       'Lists the erased subjects. Keep the list apart from the backups, for: rollcall subjects erase --from FILE',
     )
     .requiredOption('--erased', 'list erased subjects')
-    .action((options: TargetOptions & OutputOptions) => list(options, given))
+    .action((options: AnswerOptions) => list(options, given))
 }
 
 const COLUMNS: readonly Column<SubjectFound>[] = [
@@ -177,8 +168,7 @@ const COLUMNS: readonly Column<SubjectFound>[] = [
   ['LAST', ({ last }) => last],
 ]
 
-type FindOptions = TargetOptions &
-  OutputOptions & { readonly method: string; readonly identity: string; readonly provider?: string }
+type FindOptions = AnswerOptions & { readonly method: string; readonly identity: string; readonly provider?: string }
 
 const find = async ({ method, identity, provider, ...options }: FindOptions, given: CommandServices): Promise<void> => {
   const { ask } = await clientOf(options, given)
@@ -191,7 +181,7 @@ const find = async ({ method, identity, provider, ...options }: FindOptions, giv
 /** `rollcall subjects find|erase|list`: finds and erases people in the history. */
 export const addSubjects = (program: Command, given: CommandServices): void => {
   const subjects = program.command('subjects').summary('find and erase people in the history')
-  withField(withOutput(withTarget(subjects.command('find'), given), ['table', 'csv', 'json', 'ndjson', 'name']))
+  withAnswer(subjects.command('find'), given, ['table', 'csv', 'json', 'ndjson', 'name'])
     .summary('find the subjects of a person')
     .description(
       'Finds the subjects of a person: the pseudonyms under which the history contains the personal data of the person.',

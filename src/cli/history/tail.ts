@@ -7,8 +7,7 @@ import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.
 import { ledgerIdIn } from '../../verifier/export/manifest.ts'
 import type { Client } from '../client/client.ts'
 import { originOf } from '../ledger/ledger-client.ts'
-import { momentOf } from '../moment.ts'
-import { type CommandServices, clientOf, type TargetOptions, withTarget } from '../options.ts'
+import { type CommandServices, clientOf, momentOf, type TargetOptions, withTarget } from '../options.ts'
 import { abortOn } from '../signals.ts'
 import { printForeign, type Terminal } from '../terminal/terminal.ts'
 import { writeWhole } from '../whole-file.ts'
@@ -72,7 +71,7 @@ async function* followed(
       }
     } catch (error) {
       // Any other error is the end of a connection.
-      if (!stop.aborted && (!isBegun || (isFailure(error) && error.exit !== EXIT.unavailable))) throw error
+      if (!stop.aborted && (!isBegun || (isFailure(error) && error.kind !== 'unavailable'))) throw error
     }
     await clock.sleep(pause, stop)
     pause = Math.min(2 * pause, LONGEST_MS)
@@ -132,9 +131,6 @@ const readCursor = async (file: string): Promise<number | undefined> => {
     : fail('usage', 'The file of --cursor does not contain the index of an event.')
 }
 
-/** Replaces the file atomically, so that it always contains a whole index. */
-const writeCursor = (file: string, index: number): Promise<void> => writeWhole(file, `${index}\n`)
-
 const startOf = async (
   { cursor, from, lines = LINES }: TailOptions,
   client: Client,
@@ -170,7 +166,7 @@ const printer =
     const lines = events.flatMap(({ json }) => line(json) ?? [])
     if (lines.length > 0) printForeign(terminal, `${lines.join('\n')}\n`)
     await new Promise<void>((flushed) => void terminal.streams.stdout.write('', () => flushed()))
-    if (cursor !== undefined) await writeCursor(cursor, events.at(-1)!.index)
+    if (cursor !== undefined) await writeWhole(cursor, `${events.at(-1)!.index}\n`)
   }
 
 const jsonOf = (event: HistoryEvent) => ({ index: event.index, json: JSON.stringify(event) })

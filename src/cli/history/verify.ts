@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { StoredRecords } from '../../app/stores/stored-records.ts'
 import { EXIT, fail } from '../../base/failure.ts'
+import { watched } from '../../base/progress.ts'
 import { summaryOfEvent } from '../../history/event-json.ts'
 import { treeOfPages } from '../../ledger/log-comparison.ts'
 import { agreementOf, checkpointOf, cosignedSizes } from '../../verifier/check/checkpoints.ts'
@@ -26,18 +27,6 @@ import { type StoreOptions, storeConfig, withStore } from '../offline/store-conf
 import { type CommandServices, several, vkeyOption } from '../options.ts'
 import { progressBar } from '../terminal/progress.ts'
 import { printForeign } from '../terminal/terminal.ts'
-
-/** Reports the number of records after each page. */
-async function* withProgress<T>(
-  pages: AsyncIterable<readonly T[]>,
-  progress: (records: number) => void,
-): AsyncGenerator<readonly T[]> {
-  let records = 0
-  for await (const page of pages) {
-    yield page
-    progress((records += page.length))
-  }
-}
 
 /** Verifies the records of a store against its newest checkpoint and the retained evidence. */
 const verifyStore = async (
@@ -68,9 +57,13 @@ const verifyStore = async (
   ]
   const leaves = leafList()
   const sizes = [0, ...checkpoints.map(({ size }) => size)]
-  const { size, root, roots } = await treeOfPages(withProgress(store.pages(), progress), sizes, (leaf) => {
-    if (retained.hashes) leaves.add(leaf)
-  })
+  const { size, root, roots } = await treeOfPages(
+    watched(store.pages(), (_, done) => progress(done)),
+    sizes,
+    (leaf) => {
+      if (retained.hashes) leaves.add(leaf)
+    },
+  )
   const tampering = retained.hashes && tamperingOf(retained.hashes, leaves.bytes())
   if (tampering) found.add(tampering)
   for (const checkpoint of checkpoints) {

@@ -6,7 +6,7 @@ import { newRule, segmentsGiven, share } from '../../contract/flags/rule.ts'
 import type { Segment } from '../../contract/flags/segment.ts'
 import { constraintBody } from '../../contract/flags/segment.ts'
 import { variantBody } from '../../contract/flags/variant.ts'
-import type { WholeFlag } from '../client/contents.ts'
+import type { WholeFlag } from '../client/lists.ts'
 import type { FlagPart, SegmentPart } from '../document/read.ts'
 import { rankOf } from './problems.ts'
 
@@ -138,7 +138,6 @@ const rolloutChanges = ({ rollouts }: FlagPart, present: FlagState) => {
   return partChanges('rollout', existing, wanted)
 }
 
-/** Fields of an update whose values differ. */
 const changedFields = (op: string, from: object, to: object): readonly Change[] => {
   const before = bodyOf(from)
   const fields = Object.entries(to).filter(([name, value]) => !isDeepStrictEqual(value, before[name]))

@@ -1,10 +1,10 @@
-import { EXIT, isFailure } from '../../base/failure.ts'
+import { eachTogether } from '../../base/concurrency.ts'
+import { isFailure } from '../../base/failure.ts'
 import type { Flag } from '../../contract/flags/flag.ts'
 import type { Segment } from '../../contract/flags/segment.ts'
 import type { Namespace } from '../../contract/resource.ts'
 import { type Client, segment } from '../client/client.ts'
-import { each, type WholeFlag, wholeFlag } from '../client/contents.ts'
-import { all } from '../client/lists.ts'
+import { all, type WholeFlag, wholeFlag } from '../client/lists.ts'
 import type { Document, FlagPart, NamespacePart, SegmentPart } from '../document/read.ts'
 import { flagProblems, notUnique, type Problem, problemsOf, segmentProblems, twice } from './problems.ts'
 
@@ -17,14 +17,12 @@ type Item<P, T> = { readonly part: P; readonly present: T | undefined }
 export type Plan = {
   readonly namespace: NamespacePart
   readonly key: string
-  /** The existing namespace; undefined if it is new. */
   readonly present: Namespace | undefined
   readonly isNamed: boolean
   readonly drops: Keys
   readonly skips: Keys
   readonly segments: readonly Item<SegmentPart, Segment>[]
   readonly flags: readonly Item<FlagPart, WholeFlag>[]
-  /** Numbers of existing flags and segments. */
   readonly counts: { readonly flags: number; readonly segments: number }
 }
 
@@ -49,21 +47,15 @@ const grouped = (documents: readonly Document[]): ReadonlyMap<string, Group> => 
   return groups
 }
 
-type Existing = {
-  readonly namespace?: Namespace
-  readonly flags: readonly Flag[]
-  readonly segments: readonly Segment[]
-}
-
 /** Content of a namespace. `whole` fails if the service cannot read all of it. */
-const existing = async (client: Client, key: string, whole: boolean): Promise<Existing> => {
+const existing = async (client: Client, key: string, whole: boolean) => {
   const path = `/api/v1/namespaces/${segment(key)}`
   try {
     const namespace = await client.ask<Namespace>('GET', path)
     const flags = await all<Flag>(client, `${path}/flags`, 'flags', { whole })
     return { namespace, flags, segments: await all<Segment>(client, `${path}/segments`, 'segments', { whole }) }
   } catch (error) {
-    if (isFailure(error) && error.exit === EXIT.notFound) return { flags: [], segments: [] }
+    if (isFailure(error) && error.kind === 'notFound') return { flags: [], segments: [] }
     throw error
   }
 }
@@ -149,7 +141,7 @@ export const planned = async (client: Client, documents: readonly Document[], { 
         segments: keysOf(segments.filter((item) => !isWritten(item))),
       },
       segments: writtenSegments,
-      flags: await each(writtenFlags, async ({ part, present }) => ({
+      flags: await eachTogether(writtenFlags, async ({ part, present }) => ({
         part,
         present: present && (await wholeFlag(client, present)),
       })),

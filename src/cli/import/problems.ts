@@ -69,7 +69,6 @@ type Kind = keyof typeof CHECKS
 /** All fields of a request; a document refers to segments only by `segmentKeys`. */
 type Checked<K extends Kind> = Readonly<Record<Exclude<keyof (typeof CHECKS)[K]['fields'], 'segmentKey'>, unknown>>
 
-/** Words that a member of a document allows. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   'flag type': flagTypes.names,
   'constraint type': comparisonTypes.names.filter((name) => name !== comparisonTypes.wire.unknown),

@@ -1,6 +1,6 @@
 import type { Right } from '../../access/rights.ts'
 import { type Client, segment } from '../client/client.ts'
-import type { WholeFlag } from '../client/contents.ts'
+import type { WholeFlag } from '../client/lists.ts'
 import { type Change, flagChanges, segmentChanges } from './differences.ts'
 import type { Plan } from './plan.ts'
 import { batchesOf, makeFlag, makeSegment, type Rest, sendBatches, type Write, writer } from './write.ts'
@@ -78,7 +78,6 @@ const changing = (
   }
 }
 
-/** Begins a step of a single request. */
 const only =
   (write: Write, ...request: Parameters<Write>) =>
   async () => {

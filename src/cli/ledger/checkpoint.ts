@@ -23,7 +23,6 @@ import { writeWhole } from '../whole-file.ts'
 import { keepHashes } from './kept-hashes.ts'
 import { checkpointText, keysOfService, LEDGER } from './ledger-client.ts'
 
-/** Items of a page that is requested from a service. */
 const PAGE = 1_000
 
 /** Proves that an event is in the tree of a checkpoint, and returns its change of the signing key. */

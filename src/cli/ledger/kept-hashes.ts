@@ -21,7 +21,6 @@ const earlierLines = async (file: string): Promise<string> => {
   return text.slice(0, text.lastIndexOf('\n') + 1)
 }
 
-/** Yields the leaves of a tree from an index on. */
 async function* leavesFrom(client: Client, { size }: Checkpoint, first: number) {
   const readTile = tilesOfService(client, size)
   const tiles: Promise<Uint8Array>[] = []

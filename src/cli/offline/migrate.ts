@@ -25,7 +25,6 @@ const directory = (path: string, keys: string = join(path, 'keys'), signingKey?:
   ...(signingKey !== undefined && { 'history.ledger.key_file': signingKey }),
 })
 
-/** The servers of the configuration. */
 const serversOf = (options: MigrateOptions, { env }: Terminal): Config =>
   loadConfig({ ...fileOf(options), env, flags: { 'storage.type': 'cluster' } }).config
 
@@ -41,7 +40,6 @@ const sourceOf = (options: MigrateOptions, terminal: Terminal): Config => {
   return serversOf(options, terminal)
 }
 
-/** The servers of the configuration, or a directory. */
 const targetOf = (options: MigrateOptions, terminal: Terminal): Config => {
   const { to, from } = options
   if (to === 'cluster') return serversOf(options, terminal)

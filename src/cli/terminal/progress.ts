@@ -1,20 +1,16 @@
 import { Presets, SingleBar } from 'cli-progress'
 import type { Clock } from '../../base/clock.ts'
-import type { OnProgress, Progress } from '../../base/progress.ts'
+import type { Progress } from '../../base/progress.ts'
 import type { Terminal } from './terminal.ts'
 
 const EVERY_MS = 10_000
-
-type ProgressBar = { readonly update: OnProgress; readonly end: () => void }
 
 const rest = (seconds: number): string =>
   Number.isFinite(seconds) ? `${Math.ceil(seconds)} s left` : 'time left unknown'
 
 type Look = {
-  /** Enables the bar. */
   readonly progress: boolean
   readonly quiet?: boolean | undefined
-  /** Unit of the counter. */
   readonly unit?: string
 }
 
@@ -26,7 +22,7 @@ export const progressBar = (
   { streams: { stderr }, info }: Terminal,
   { monotonic }: Clock,
   { progress: wanted, quiet = false, unit = 'events' }: Look,
-): ProgressBar => {
+) => {
   const terminal = stderr.isTTY === true && wanted && !quiet
   let current: { name: string; from: number; done: number } | undefined
   let bar: SingleBar | undefined
@@ -47,7 +43,7 @@ export const progressBar = (
     bar.start(total, done, { rate: 0, left: rest(Infinity) })
   }
   return {
-    update: (progress) => {
+    update: (progress: Progress): void => {
       const { name, done, total } = progress
       if (current?.name !== name) begin(progress)
       const { from = 0, done: first = 0 } = current ?? {}

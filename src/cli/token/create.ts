@@ -41,10 +41,11 @@ const roleAt = (text: string, others: readonly GrantAsked[] = []): readonly Gran
 const rightsAt = (text: string, others: readonly GrantAsked[] = []): readonly GrantAsked[] =>
   gathered(readRights(text), others)
 
-const byText = (a: string, b: string): number => (a < b ? -1 : 1)
 /** Canonical text of a grant, independent of the order of its rights. */
 const grantWords = ({ namespaceKey: place, role, rights = [] }: GrantAsked | Shown): string =>
-  role === undefined ? grantText({ place, rights: rights.toSorted(byText) }) : grantText({ place, role })
+  role === undefined
+    ? grantText({ place, rights: rights.toSorted((a, b) => (a < b ? -1 : 1)) })
+    : grantText({ place, role })
 
 /**
  * Difference between the requested grants and those of a record; undefined if there is none. Older services ignore

@@ -1,48 +1,85 @@
+import { createHash } from 'node:crypto'
 import type { Command } from 'commander'
 import { escapeControl } from '../../base/control-characters.ts'
-import { EXIT, type Failure, isFailure } from '../../base/failure.ts'
+import { EXIT, type Failure, fail, isFailure } from '../../base/failure.ts'
+import type { TokenFound } from '../../contract/history/searches.ts'
 import type { Authentication, AuthenticationList } from '../../contract/token.ts'
 import { type Client, segment } from '../client/client.ts'
+import { findToken } from '../client/credential.ts'
+import { upTo } from '../client/lists.ts'
 import {
+  type AnswerOptions,
   type CommandServices,
   clientOf,
   reasonHeaders,
   type TargetOptions,
   wholeNumber,
+  withAnswer,
   withField,
   withOutput,
   withReason,
   withTarget,
 } from '../options.ts'
-import { type OutputOptions, printMany, printOne } from '../terminal/output.ts'
+import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
 import { confirm, type Terminal } from '../terminal/terminal.ts'
 import { addTokenCreate } from './create.ts'
-import { addTokenFind } from './find.ts'
 import { nameOf, TOKEN_COLUMNS } from './holder.ts'
 
-type ListOptions = TargetOptions &
-  OutputOptions & {
-    readonly [filter in 'status' | 'method' | 'namespace' | 'name' | 'issuedBy' | 'access']?: string
-  } & {
-    readonly limit: number
-    readonly all?: boolean
-  }
+type FindOptions = TargetOptions & OutputOptions
+type FoundToken = Required<Pick<TokenFound, 'authentication' | 'events'>>
+
+/** Sends the SHA-256 of the text, never the text. */
+const findByText = async ({ tokenFile, ...options }: FindOptions, given: CommandServices): Promise<void> => {
+  const text =
+    tokenFile === undefined
+      ? fail('usage', 'Give the token to find: --token-file PATH, or - for standard input.')
+      : await findToken(tokenFile, given.terminal)
+  const { ask } = await clientOf(options, given)
+  const sha256 = createHash('sha256').update(text!).digest('hex')
+  const answer = await ask<TokenFound>('POST', '/audit/v1/tokens/find', { body: { sha256 } })
+  const { authentication, events = 0, notSearchable = 0 } = answer
+  if (!authentication)
+    return fail(
+      'notFound',
+      'The service has never issued the token.',
+      notSearchable === 0 ? undefined : `The service cannot search ${notSearchable} of its tokens by their text.`,
+    )
+  const all: readonly Column<FoundToken>[] = [
+    ...TOKEN_COLUMNS.map(([title, shown]): Column<FoundToken> => [title, (found) => shown(found.authentication)]),
+    ['ENDED', (found) => found.authentication.deletedAt ?? ''],
+    ['EVENTS', (found) => String(found.events)],
+  ]
+  printOne(given.terminal, { authentication, events }, () => authentication.id, all, options)
+}
+
+/** `rollcall token find`: finds a token by its text. */
+const addTokenFind = (token: Command, given: CommandServices): void => {
+  const file = 'file with the token to find, - for standard input (the command authenticates with ROLLCALL_TOKEN)'
+  withField(withOutput(withTarget(token.command('find'), given, file), ['table', 'json', 'name']))
+    .summary('find the record of a token by the secret text of the token')
+    .description(
+      'Finds the record of a token by its secret text, even if the token has ended. The command sends the SHA-256 of the text, never the text.',
+    )
+    .action((options: FindOptions) => findByText(options, given))
+}
+
+type ListOptions = AnswerOptions & {
+  readonly [filter in 'status' | 'method' | 'namespace' | 'name' | 'issuedBy' | 'access']?: string
+} & {
+  readonly limit: number
+  readonly all?: boolean
+}
 
 const PAGE = 100
 
 const list = async ({ all = false, limit: most, ...options }: ListOptions, given: CommandServices): Promise<void> => {
-  const { ask } = await clientOf(options, given)
+  const client = await clientOf(options, given)
   const { status, method, namespace: namespaceKey, name: q, issuedBy, access } = options
+  const query = { status, method, namespaceKey, q, issuedBy, access }
   const limit = all ? Infinity : most
-  const found: Authentication[] = []
-  let page: AuthenticationList = { authentications: [], nextPageToken: '', totalCount: 0 }
-  do {
-    const size = Math.min(PAGE, limit - found.length)
-    const query = { limit: size, status, method, namespaceKey, q, issuedBy, access, pageToken: page.nextPageToken }
-    page = await ask<AuthenticationList>('GET', '/auth/v1/tokens', { query })
-    found.push(...page.authentications)
-  } while (page.nextPageToken !== '' && found.length < limit)
-  printMany(given.terminal, found, { ...page, authentications: found }, ({ id }) => id, TOKEN_COLUMNS, options)
+  const page = await upTo<AuthenticationList>(client, '/auth/v1/tokens', 'authentications', query, limit, PAGE)
+  const found = page.authentications
+  printMany(given.terminal, found, page, ({ id }) => id, TOKEN_COLUMNS, options)
   const total = page.totalCountExact === false ? `more than ${page.totalCount}` : String(page.totalCount)
   if (page.nextPageToken !== '' && !options.quiet)
     given.terminal.info(`${found.length} of ${total} tokens shown; use --all for the rest.`)
@@ -69,9 +106,9 @@ const lookUp = async ({ ask }: Client, ids: readonly string[], terminal: Termina
   return { found, exits }
 }
 
-const notRevoked = (id: string, { message, exit }: Failure, { info }: Terminal): number => {
+const notRevoked = (id: string, { message, kind }: Failure, { info }: Terminal): number => {
   info(`${escapeControl(id)} not revoked: ${message}`)
-  return exit
+  return EXIT[kind]
 }
 
 const described = ({ id, record }: Found): string => {
@@ -116,7 +153,7 @@ export const addToken = (program: Command, given: CommandServices): void => {
     .summary('create, list, show, find and revoke client tokens')
     .description('Creates, lists, shows, finds and revokes the tokens of a running service.')
   addTokenCreate(token, given)
-  withField(withOutput(withTarget(token.command('list'), given), ['table', 'json', 'ndjson', 'name']))
+  withAnswer(token.command('list'), given, ['table', 'json', 'ndjson', 'name'])
     .summary('list tokens, oldest first')
     .option('--status <status>', 'ACTIVE, EXPIRED or DELETED (default: active and expired)', (text) =>
       text.toUpperCase(),
@@ -131,9 +168,9 @@ export const addToken = (program: Command, given: CommandServices): void => {
     .option('--limit <number>', 'maximum number', wholeNumber, 25)
     .option('--all', 'no limit')
     .action((options: ListOptions) => list(options, given))
-  withField(withOutput(withTarget(token.command('get <id>'), given), ['table', 'json', 'name']))
+  withAnswer(token.command('get <id>'), given, ['table', 'json', 'name'])
     .summary('print one token’s record')
-    .action(async (id: string, options: TargetOptions & OutputOptions) => {
+    .action(async (id: string, options: AnswerOptions) => {
       const record = await (await clientOf(options, given)).ask<Authentication>('GET', `/auth/v1/tokens/${segment(id)}`)
       printOne(given.terminal, record, () => record.id, TOKEN_COLUMNS, options)
     })

@@ -7,7 +7,6 @@ const CHUNK = 65_536
 /** Place of the operating system in the head of a gzip file, and the value for an unknown one (RFC 1952 §2.3). */
 const [OS_AT, OS_UNKNOWN] = [9, 255]
 
-/** Takes the bytes of one file. */
 type Sink = { readonly write: (bytes: Buffer) => Promise<void>; readonly end: () => Promise<void> }
 
 /** Compresses so that the same bytes give the same file: without name, time and operating system. */
@@ -38,7 +37,6 @@ const zipped = (sink: Sink): Sink => {
   }
 }
 
-/** Length and hash of the bytes that pass through. */
 const measuring = (sink: Sink) => {
   const digest = createHash('sha256')
   let bytes = 0

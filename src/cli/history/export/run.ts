@@ -9,10 +9,9 @@ import { base64Of } from '../../../verifier/platform.ts'
 import { coverHashes, selection as emptySelection, type Selection } from '../../../verifier/proof/cover.ts'
 import { consistencyProof, type ReadNodes, rootAt, verifyConsistency } from '../../../verifier/proof/proofs.ts'
 import type { LedgerNow } from '../../ledger/ledger-client.ts'
-import { earlierParts } from './earlier.ts'
 import { fileFormatOf } from './file-formats.ts'
 import { fileWriter, type PartWriter } from './part-writer.ts'
-import { exportParts, type Split } from './parts.ts'
+import { earlierParts, exportParts, type Split } from './parts.ts'
 import type { ExportRange, ExportSelection, ExportSource } from './sources.ts'
 
 /** Number of hashes that stand in the manifest itself. */
@@ -48,9 +47,7 @@ export type ExportRequest = {
   /** Path of the files; undefined writes to `stream`. */
   readonly out: string | undefined
   readonly stream: PartWriter | undefined
-  /** Path of the manifest; undefined for none. */
   readonly manifest: string | undefined
-  /** Path of the file with the hashes of the proof. */
   readonly proof: string
   readonly resume: boolean
   /** Files with checkpoints: to prove against, and to extend. */
@@ -58,18 +55,6 @@ export type ExportRequest = {
   readonly against: string | undefined
 }
 
-type Progress = (done: number, total: number) => void
-
-/** End of an export: `isStopped` if a signal ended it. `newer`: events that the checkpoint does not cover. */
-type Exported = {
-  readonly isStopped: boolean
-  readonly range: ExportRange
-  readonly events: number
-  readonly files: number
-  readonly newer: number
-}
-
-/** Ledger and checkpoint of a manifest. */
 type Sealed = { readonly ledger: LedgerNow; readonly checkpoint: VerifiedCheckpoint }
 
 const sealedBy = async (source: ExportSource, { checkpoint: file }: ExportRequest): Promise<Sealed> => {
@@ -95,13 +80,6 @@ const consistencyWith = async (file: string, { ledger, checkpoint }: Sealed, nod
   return { from: { size: from.size, root: base64Of(from.root) }, hashes: hashes.map(base64Of) }
 }
 
-const writeManifest = async (path: string, manifest: Manifest): Promise<void> => {
-  const file = await fileWriter(path, false)
-  await file.write(manifestText(manifest))
-  await file.end()
-}
-
-/** Writes proof and manifest of the files. */
 const prove = async (
   source: ExportSource,
   request: ExportRequest,
@@ -116,7 +94,7 @@ const prove = async (
   const proof = proofFile(request.proof)
   for await (const hashes of coverHashes(size, exported.runs(), nodes)) await proof.add(hashes)
   const { selection, format, gzip, against } = request
-  await writeManifest(request.manifest!, {
+  const manifest: Manifest = {
     schema: 'rollcall.export/v1',
     format,
     gzip,
@@ -130,16 +108,22 @@ const prove = async (
     events: files.reduce((sum, { events }) => sum + events, 0),
     files,
     proof: await proof.end(),
-  })
+  }
+  const file = await fileWriter(request.manifest!, false)
+  await file.write(manifestText(manifest))
+  await file.end()
 }
 
-/** Exports the events of a source with manifest and proof. After an abort the unfinished file can be continued. */
+/**
+ * Exports the events of a source with manifest and proof. After an abort (`isStopped`) the unfinished file can be
+ * continued. `newer`: number of events that the checkpoint does not cover.
+ */
 export const runExport = async (
   source: ExportSource,
   request: ExportRequest,
-  progress: Progress,
+  progress: (done: number, total: number) => void,
   stop: AbortSignal,
-): Promise<Exported> => {
+) => {
   const { selection, format, out, stream, split, gzip } = request
   const needsLedger = request.manifest !== undefined || format === 'cloudevents' || format === 'ocsf'
   const sealed = needsLedger ? await sealedBy(source, request) : undefined
@@ -167,7 +151,8 @@ export const runExport = async (
         const written = parts.add(event)
         if (written) await written
       }
-      progress((batch.at(-1)?.index ?? range.from) + 1 - range.from, to - range.from)
+      const last = batch.at(-1)
+      if (last) progress(last.index + 1 - range.from, to - range.from)
       if (stop.aborted) break
     }
   } catch (error) {

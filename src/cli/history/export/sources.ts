@@ -1,7 +1,7 @@
 import type { StoredRecords } from '../../../app/stores/stored-records.ts'
 import type { Clock } from '../../../base/clock.ts'
-import { timeSlicer } from '../../../base/event-loop.ts'
-import { EXIT, fail, isFailure } from '../../../base/failure.ts'
+import { sliced } from '../../../base/event-loop.ts'
+import { fail, isFailure } from '../../../base/failure.ts'
 import { eventsQuery } from '../../../contract/history/events.ts'
 import { summaryOfEvent } from '../../../history/event-json.ts'
 import { knownNames } from '../../../history/event-names.ts'
@@ -91,20 +91,17 @@ export const storeSource = (store: StoredRecords): ExportSource => {
   const events: ExportSource['events'] = async function* (selection, { from, to }, stop) {
     const { passes } = readSelection(selection)
     const found = leafList()
-    const pause = timeSlicer()
     let index = 0
-    for await (const page of store.pages()) {
+    for await (const part of sliced(store.pages())) {
       if (stop.aborted) return
       const batch: ExportedEvent[] = []
-      for (const record of page) {
+      for (const record of part) {
         found.add(leafOf(entryOf(record)))
         const place = index++
         if (place >= from && place < to && passes(record)) {
           const event = indexedEvent(place, record)
           batch.push({ index: place, line: () => eventLine(event), event: () => event })
         }
-        const paused = pause()
-        if (paused) await paused
       }
       yield batch
     }
@@ -178,7 +175,7 @@ export const serviceSource = (client: Client, clock: Clock): ExportSource => {
         return
       } catch (error) {
         if (stop.aborted) return
-        const isBroken = isFailure(error) ? error.exit === EXIT.unavailable : error instanceof TypeError
+        const isBroken = isFailure(error) ? error.kind === 'unavailable' : error instanceof TypeError
         const pause = PAUSES[failures++]
         if (!isBroken || pause === undefined) throw error
         await clock.sleep(pause, stop)

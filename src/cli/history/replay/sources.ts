@@ -10,9 +10,8 @@ import { indexedEvent } from '../../../verifier/export/event-fields.ts'
 import { eventLine } from '../../../verifier/export/ndjson.ts'
 import { linesOfFile } from '../../../verifier/export/read-file.ts'
 import { type Client, segment } from '../../client/client.ts'
-import { momentOf } from '../../moment.ts'
 import { embeddedConfig } from '../../offline/store-config.ts'
-import { type CommandServices, clientOf, type TargetOptions } from '../../options.ts'
+import { type CommandServices, clientOf, momentOf, type TargetOptions } from '../../options.ts'
 import { linesIn, serviceSource } from '../export/sources.ts'
 import { indexIn } from '../filters.ts'
 
@@ -62,7 +61,6 @@ export const comparedModels = async (
   return modelsOfService(await clientOf({ ...options, address: compare }, given), stop)
 }
 
-/** Maximum number of records of a page. */
 const PAGE = 1_000
 
 /** Records of a log from index 0 on. */
