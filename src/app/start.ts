@@ -69,7 +69,6 @@ export const endInTime = (
 const REQUESTS = 0.8
 
 type Running = { readonly url: string; readonly close: () => Promise<void> }
-/** The listening service. */
 type Listening = { readonly url: string; readonly close: (cause: StopCause) => Promise<void> }
 type StartOptions = Pick<InitialState, 'acceptLostKeys' | 'acceptDamagedLog'> & {
   readonly warnings?: readonly string[]
@@ -92,7 +91,6 @@ type StartOptions = Pick<InitialState, 'acceptLostKeys' | 'acceptDamagedLog'> & 
   readonly cut?: () => void
 }
 
-/** Start options with the clock. */
 type Starting = StartOptions & { readonly clock: Clock; readonly tracer?: Tracer | undefined }
 
 /** Opens the stores and starts the service. If the start fails, the stores are closed. */
@@ -130,7 +128,6 @@ const begun = async (
   }
 }
 
-/** Host part of the URL for a browser. */
 const hostInUrl = (host: string): string => {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'

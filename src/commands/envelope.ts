@@ -22,6 +22,9 @@ export type Context = Omit<Meta, 'schema' | 'command' | 'instance' | 'more' | 'w
   readonly needsEffect?: boolean
 }
 
+/** Context of the commands that the service itself sends. */
+export const SYSTEM = { actor: { kind: 'system' } } as const satisfies Context
+
 /** Derives a UUID (version 4 form) from a command id and a name, so that a repeated command creates the same ids. */
 export const idFrom = (commandId: string, name: string): string => {
   const bytes = createHash('sha256').update(`${commandId}|${name}`).digest().subarray(0, 16)

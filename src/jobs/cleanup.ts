@@ -1,3 +1,4 @@
+import { SYSTEM } from '../commands/envelope.ts'
 import type { Execute } from '../commands/execute.ts'
 import { token } from '../commands/token.ts'
 import type { Stored } from '../events/log.ts'
@@ -61,13 +62,7 @@ export const cleanup = ({
       for (const { doc } of rows) {
         if (!doc || signal.aborted) break
         done++
-        const { stored } = await execute(
-          token,
-          doc.id,
-          'CleanUpToken',
-          { id: doc.id, before },
-          { actor: { kind: 'system' } },
-        )
+        const { stored } = await execute(token, doc.id, 'CleanUpToken', { id: doc.id, before }, SYSTEM)
         if (stored.length === 0) continue
         await applied(stored)
         onDeleted(method)

@@ -1,3 +1,4 @@
+import { SYSTEM } from '../commands/envelope.ts'
 import type { SubjectEraser } from '../commands/erase-subject.ts'
 import type { Keys } from '../events/personal.ts'
 import type { ErasureStore } from '../projections/erasures.ts'
@@ -34,7 +35,7 @@ export const networkLife = ({ life, keys, eraser, now, steady, onJump }: Network
       days = await keys.between('network-', below, BATCH)
       for (const day of days) {
         if (signal.aborted) return
-        await eraser.erase(day, 'history.network_life', { actor: { kind: 'system' } }, signal)
+        await eraser.erase(day, 'history.network_life', SYSTEM, signal)
         tell({ done: ++done })
       }
       if (days.length < BATCH) return

@@ -70,7 +70,6 @@ type HistoryReading = {
   readonly opened: boolean
 }
 
-/** Reads of the history by one caller in a minute. */
 const windowOf = (actor: Actor, time: Date) => ({
   actor,
   from: Math.floor(time.getTime() / MINUTE_MS) * MINUTE_MS,

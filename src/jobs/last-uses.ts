@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { isRefusal } from '../base/errors.ts'
-import { timeSlicer } from '../base/event-loop.ts'
+import { sliced } from '../base/event-loop.ts'
 import type { Views } from '../projections/views.ts'
 
 const HOUR_MS = 3_600_000
@@ -41,12 +41,11 @@ const reader =
     const add = (id: string, at: string | undefined) => {
       if (at !== undefined && at > (last.get(id) ?? '')) last.set(id, at)
     }
-    const pause = timeSlicer()
+    const stored = async function* () {
+      for (let n = 0; n < ids.length; n += READ) yield views.records<Used>(table, ids.slice(n, n + READ))
+    }
     try {
-      for (let n = 0; n < ids.length; n += READ) {
-        for (const [id, { value }] of await views.records<Used>(table, ids.slice(n, n + READ))) add(id, value.at)
-        await pause()
-      }
+      for await (const part of sliced(stored())) for (const [id, { value }] of part) add(id, value.at)
     } catch (error) {
       orElse(error)
     }
@@ -115,7 +114,6 @@ export const lastUses = ({ table, views, clock, onError }: LastUsesOptions) => {
       read(ids, moment, (error) => {
         throw error
       }),
-    /** Writes some of the recorded uses. */
     flush: (): Promise<void> => inTurn(),
     close: async (): Promise<void> => {
       timer.cancel()

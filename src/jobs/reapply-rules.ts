@@ -22,7 +22,6 @@ type Outcome = 'kept' | 'narrowed' | 'ended'
 
 type ReapplyRulesOptions = {
   readonly views: Pick<Views, 'list' | 'records' | 'swapRecord'>
-  /** Number of the access configuration. */
   readonly policy: () => Promise<number>
   readonly narrow: (id: string) => Promise<Outcome>
   /** Resolves once the views contain all events of the log; rejects after a timeout. */

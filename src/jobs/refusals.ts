@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { type RefusalCommands, refusal } from '../commands/deployment.ts'
+import { SYSTEM } from '../commands/envelope.ts'
 import type { Execute } from '../commands/execute.ts'
 import type { DataOf } from '../events/define.ts'
 import type { RefusalEvent } from '../events/refusal.ts'
@@ -112,7 +113,6 @@ const refusalSampler = () => {
   return {
     /** Adds a refusal. Returns true if the refusal becomes an event of its own, false if only the summary counts it. */
     add,
-    /** Returns the refusals added since the last call. */
     take: (): readonly RecordedRefusal[] => {
       const taken = sampled
       sampled = []
@@ -127,7 +127,6 @@ const FLUSH_MS = 5_000
 const SUMMARY_MS = 60_000
 const ROUTES = 256
 
-/** Counts of the refusals since a time. */
 const span = (since: Date) => ({
   since,
   total: 0,
@@ -136,7 +135,6 @@ const span = (since: Date) => ({
   byNetwork: tally(NETWORKS),
 })
 
-/** Logins begun since a time. */
 const begunSpan = (since: Date) => ({ since, total: 0, byWay: tally(ROUTES) })
 
 const summaryOf = ({ since, total, byReason, byRoute, byNetwork }: ReturnType<typeof span>, time: Date) => {
@@ -218,7 +216,6 @@ export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: 
   const identify = (refused: Refused & { readonly tokenId: string }, refusedAt: Date): void =>
     void singly.add(refused, now(), refusedAt)
 
-  /** Removes and returns the data that is due to be written. */
   const take = (final: boolean): Batch | undefined => {
     const time = now()
     const refusals = singly.take()
@@ -231,7 +228,7 @@ export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: 
     if (batch === undefined) return
     unwritten = batch
     const { id, ...command } = batch
-    await execute(refusal, id, 'RecordRefusals', command, { actor: { kind: 'system' } })
+    await execute(refusal, id, 'RecordRefusals', command, SYSTEM)
     unwritten = undefined
   }
 

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { takenAway } from '../../src/adapters/embedded/files/watched-files.ts'
-import { damageWatch } from '../../src/app/stores/damage.ts'
-import { viewRenewal } from '../../src/app/stores/renewal.ts'
+import { damageWatch, viewRenewal } from '../../src/app/stores/damage.ts'
 import { faults } from '../../src/app/telemetry/fatal.ts'
 import type { Views } from '../../src/projections/views.ts'
 import { virtualClock } from '../virtual-clock.ts'
@@ -156,6 +155,6 @@ await t.test('damage that is found during a start makes the start fail with advi
   ofViews.onDamagedViews(damage)
   ofLog.onDamage(damage)
   await t.rejects(starts[0]!, { message: damage.message })
-  await t.rejects(starts[1]!, { exit: 1, message: /row makes no sense\nRestore the file/ })
+  await t.rejects(starts[1]!, { kind: 'failed', message: /row makes no sense\nRestore the file/ })
   t.strictSame([ofViews.ofViews(), ofLog.ofViews()], [true, false])
 })

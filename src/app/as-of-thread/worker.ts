@@ -11,20 +11,11 @@ import type { AsOfThreadData } from './thread.ts'
 export type AsOfReader = AsOfReads & { readonly close: () => Promise<void> }
 
 type Waiting = { readonly done: (value: unknown) => void; readonly fail: (error: Error) => void }
-type Thread = {
-  readonly worker: Worker
-  readonly waiting: Map<number, Waiting>
-  readonly ended: Promise<void>
-  /** Era of the views file that the thread reads. */
-  readonly era: number
-}
-
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 const tell = (worker: Worker, request: ThreadRequest): void => worker.postMessage(request)
 
-/** Settles the promise of a read. */
 const settle = (
-  waiting: Thread['waiting'],
+  waiting: ReadonlyMap<number, Waiting>,
   [id, outcome]: Exclude<ThreadResponse, { readonly damaged: string }>,
 ): void => {
   if ('value' in outcome) waiting.get(id)?.done(outcome.value)
@@ -44,7 +35,7 @@ const startThread = (
   key: Uint8Array,
   era: number,
   onEnd: (lost: Refusal) => void,
-): Thread => {
+) => {
   const workerData: AsOfThreadData = { events: paths.events, views: paths.views, key: Uint8Array.from(key) }
   const worker = new Worker(new URL(`./thread${extname(import.meta.url)}`, import.meta.url), { workerData })
   const waiting = new Map<number, Waiting>()
@@ -64,6 +55,7 @@ const startThread = (
   })
   return { worker, waiting, ended, era }
 }
+type Thread = ReturnType<typeof startThread>
 
 /**
  * Reads of past states of an embedded store in a worker thread, which the first read starts. If the thread dies, that

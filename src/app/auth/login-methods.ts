@@ -38,7 +38,6 @@ const RETURNS_A_MINUTE = 5
 export const USER_AGENT = `rollcall/${version}`
 const pathOf = (address: string, path: string) => new URL(address).pathname.replace(/\/+$/, '') + path
 
-/** Tools of the calls to providers. */
 type Calling = { readonly faults: OutageLog; readonly clock: Clock; readonly tracer: Tracer | undefined }
 
 const oidcMethods = async (
@@ -94,7 +93,6 @@ const oidcMethods = async (
   return loginMethods
 }
 
-/** Organizations and teams in the rules. */
 const namedIn = (rules: readonly Rule[]) => {
   const ours = rules.filter((rule) => rule.method === 'codehost')
   return { organizations: ours.flatMap((rule) => rule.organizations), teams: ours.flatMap((rule) => rule.teams) }

@@ -25,19 +25,15 @@ export const COPIED = [
 ] as const
 export type CopiedName = (typeof COPIED)[number]
 
-/** Content of the log and of the ledger of a backup. */
-export type BackupContent = {
+/** Statement of the content of a backup. `keys` is true if it has the keys. */
+export type BackupStatement = {
+  readonly schema: 'rollcall.backup/v1'
   /** Number of events. */
   readonly events: number
   /** Position of the last event, as a decimal text. */
   readonly position: string
   /** Text of the newest signed checkpoint; null if there is none. */
   readonly checkpoint: string | null
-}
-
-/** Statement of the content of a backup. `keys` is true if it has the keys. */
-export type BackupStatement = BackupContent & {
-  readonly schema: 'rollcall.backup/v1'
   readonly files: readonly { readonly name: CopiedName; readonly bytes: number; readonly sha256: string }[]
   readonly keys: boolean
 }

@@ -1,21 +1,11 @@
 import { join } from 'node:path'
 import { fail } from '../../base/failure.ts'
-import type { OnProgress } from '../../base/progress.ts'
-import type { EventLog, Stored } from '../../events/log.ts'
+import { type OnProgress, watched } from '../../base/progress.ts'
+import type { EventLog } from '../../events/log.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
-import type { SealedRecord } from '../../ledger/ledger-store.ts'
 import { notExtending, treeOfPages } from '../../ledger/log-comparison.ts'
 import { COMPARED, isSigned, newestText } from '../../ledger/signed-records.ts'
-import { positioned } from '../stores/positioned.ts'
-import type { BackupContent, CopiedName } from './backup-file.ts'
-
-/** Content of checked copies, with the ledger that the log names and the roots of its tree at the sizes in demand. */
-export type CheckedCopies = {
-  readonly content: BackupContent
-  readonly of: LedgerOfLog | undefined
-  readonly record: SealedRecord | undefined
-  readonly roots: Awaited<ReturnType<typeof treeOfPages>>['roots']
-}
+import type { CopiedName } from './backup-file.ts'
 
 const unsound = (directory: string, why: string): never =>
   fail('check', `The copy in ${directory} is not sound: ${why}.`)
@@ -45,19 +35,6 @@ const faultOf = (of: LedgerOfLog | undefined, { record, kept }: Awaited<ReturnTy
     : undefined
 }
 
-/** Reports the number of events after each page. */
-async function* reported(
-  pages: AsyncIterable<readonly Stored[]>,
-  total: number,
-  progress: OnProgress,
-): AsyncGenerator<readonly Stored[]> {
-  let done = 0
-  for await (const page of pages) {
-    yield page
-    progress({ name: 'checking', done: (done += page.length), total })
-  }
-}
-
 /** Compares the tree over the log of a copy with its checkpoint and its sealed record. */
 const checkedLog = async (
   directory: string,
@@ -65,22 +42,30 @@ const checkedLog = async (
   seals: Awaited<ReturnType<typeof sealsIn>>,
   sizes: readonly number[],
   progress: OnProgress,
-): Promise<CheckedCopies> => {
+) => {
   const of = await ledgerOfLog(log)
   const { record, kept } = seals
   const fault = faultOf(of, seals)
   if (fault !== undefined) unsound(directory, fault)
   const checkpoint = of && newestText(record ? [record] : [], kept, of)
-  const { pages, position } = positioned(reported(log.readAll(0n), Number(await log.head()), progress))
+  const total = Number(await log.head())
+  let position = 0n
+  const pages = watched(log.readAll(0n), (page, done) => {
+    position = page.at(-1)?.position ?? position
+    progress({ name: 'checking', done, total })
+  })
   const known = [...(record ? [record] : []), ...kept]
   const { size, roots } = await treeOfPages(pages, [...sizes, ...known.map((each) => each.size)])
   for (const each of known) {
     const why = notExtending(size, roots.get(each.size), each)
     if (why !== undefined) unsound(directory, why)
   }
-  const content = { events: size, position: String(position()), checkpoint: checkpoint ?? null }
+  const content = { events: size, position: String(position), checkpoint: checkpoint ?? null }
   return { content, of, record, roots }
 }
+
+/** Content of checked copies, with the ledger that the log names and the roots of its tree at the sizes in demand. */
+export type CheckedCopies = Awaited<ReturnType<typeof checkedLog>>
 
 /** True for the name of a database. */
 export const isDatabase = (name: CopiedName): boolean => name.endsWith('.sqlite')

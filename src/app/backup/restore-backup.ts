@@ -23,7 +23,6 @@ type Retained = { readonly text: string; readonly name: string }
 /** Decision of the operator: a checkpoint, the reason for a new ledger, or undefined, which leaves it suspended. */
 type LedgerDecision = Retained | { readonly reason: string } | undefined
 
-/** Ledger of a restored directory. */
 type RestoredLedger =
   | { readonly state: 'none' }
   | { readonly state: 'suspended'; readonly origin: string }

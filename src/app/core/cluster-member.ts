@@ -1,4 +1,5 @@
 import { type Clock, withTimeout } from '../../base/clock.ts'
+import { SYSTEM } from '../../commands/envelope.ts'
 import type { Execute } from '../../commands/execute.ts'
 import {
   awaitsResponse,
@@ -15,7 +16,6 @@ import type { EventLog, LogTap, Stored } from '../../events/log.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 const STREAM = `${membership.category}-${MEMBERSHIP}`
-const SYSTEM = { actor: { kind: 'system' } } as const
 /**
  * Interval in ms between two checks of the other instances. Number of checks until a member without a response is
  * evicted, and between two probes.
@@ -78,13 +78,11 @@ export const followedMembership = (logger: Pick<Logger, 'info'>, reads: number =
     /** Format of the events that this instance writes. */
     format,
     onChange: (listener: () => void) => void listeners.push(listener),
-    /** Starts from a state read from the log. */
     begin: (known: Fold<Membership>): void => {
       fold = known
       tell()
       for (const event of early.splice(0)) take(event)
     },
-    /** Applies the events received from the log. */
     tap: {
       onPage: (page) => {
         for (const event of page) take(event)

@@ -7,9 +7,8 @@ import { version } from '../../base/version.ts'
 import { enveloper } from '../../commands/envelope.ts'
 import { executor } from '../../commands/execute.ts'
 import type { Config } from '../../config/load.ts'
-import { type Names, namesOf } from '../../contract/identifiers.ts'
+import { namesOf } from '../../contract/identifiers.ts'
 import { FORMAT } from '../../events/catalog.ts'
-import type { EventLog } from '../../events/log.ts'
 import { sealer as sealerOf } from '../../events/personal.ts'
 import { byteBudget } from '../../http/memory/room.ts'
 import { addBudgetGauges, addGauges } from '../../http/metrics/gauges.ts'
@@ -31,30 +30,12 @@ import { memoryOf } from './memory.ts'
 import { quotas } from './quotas.ts'
 import { serviceSettings } from './settings.ts'
 
-/** Creates the metrics and the memory budgets of the configuration. */
-const metersOf = ({ budgets, metrics: { flag_labels } }: Config, { metricPrefix }: Names, clock: Clock) => {
-  const metrics = metricsOf(metricsPage(metricPrefix), { flagLabels: flag_labels })
-  const made = { answers: byteBudget(budgets.answers, clock), bodies: byteBudget(budgets.bodies, clock) }
-  addBudgetGauges(metrics, made)
-  return { metrics, budgets: made }
-}
-
-type Gauged = FollowingParts &
-  ReturnType<typeof followingOf> & { readonly metrics: Metrics; readonly intervals: ReadonlyMap<string, number> }
-
-/** Gauges of the log, memory, stores, jobs and spans. */
-const addCoreGauges = ({
-  metrics,
-  clock,
-  tracer,
-  log,
-  follower,
-  lease,
-  indexLag,
-  intervals,
-  ...parts
-}: Gauged): void => {
-  const { stores, time, membership, memory } = parts
+const addCoreGauges = (
+  metrics: Metrics,
+  intervals: ReadonlyMap<string, number>,
+  { clock, tracer, stores, time, membership, memory }: FollowingParts,
+  { log, follower, lease, indexLag }: ReturnType<typeof followingOf>,
+): void => {
   addGauges(metrics, {
     log,
     projections: resources,
@@ -67,27 +48,6 @@ const addCoreGauges = ({
   })
   addStoreGauges(metrics, { ...stores, ...follower, clock, intervals, indexLag, provenFor: () => lease?.age() ?? 0 })
   addSpanCounts(metrics, tracer)
-}
-
-type Parts = Omit<FollowingParts, 'fatal' | 'onError'> & {
-  readonly config: Config
-  readonly metrics: Metrics
-  readonly instance: string
-  readonly log: EventLog
-}
-
-/** Commands over the log, and the encryption of personal data in their events. */
-const commandsOf = (parts: Parts) => {
-  const { config, metrics, logger, clock, tracer, stores, time, membership, instance, log } = parts
-  const { index, flagStore, erasures } = parts.memory
-  const { keys, alone, adapters } = stores
-  const sealer = sealerOf(keys, erasedInLog(log, erasures), lostSubjects(metrics, logger, adapters.views))
-  const commands = executor(log, enveloper(sealer, instance, clock.now, alone ? time.newest : undefined), {
-    clock,
-    admit: quotas(config.quotas, flagStore, index),
-    format: alone ? FORMAT : membership.format,
-  })
-  return { ...commands, sealer, execute: tracer ? tracedExecute(commands.execute, tracer) : commands.execute }
 }
 
 /** Parts that every feature uses: configuration, stores, the log, commands and memory. */
@@ -108,23 +68,33 @@ export const coreOf = (
     const inDoubt = following.guard?.suspicious() === true && isRefusal(error, 'backend_unavailable')
     if (!faults.wasReported(error) && !inDoubt) logger.error({ err: error }, what)
   }
-  const { metrics, budgets } = metersOf(config, names, clock)
+  const metrics = metricsOf(metricsPage(names.metricPrefix), { flagLabels: config.metrics.flag_labels })
+  const { answers, bodies } = config.budgets
+  const budgets = { answers: byteBudget(answers, clock), bodies: byteBudget(bodies, clock) }
+  addBudgetGauges(metrics, budgets)
   const stores = instrumented(clock, tracer ? tracedStores(opened, tracer) : opened, metrics, faults)
-  const { views, alone } = stores
+  const { views, alone, keys, adapters } = stores
   const time = eventClock(clock, logger)
   const membership = followedMembership(logger)
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
-  const memory = memoryOf(config, logger, stores.keys.forget)
+  const memory = memoryOf(config, logger, keys.forget)
   const parts = { config, clock, logger, fatal, tracer, stores, metrics, time, membership, instance, memory, onError }
   const following = followingOf(parts)
   const { log, follower, fresh, lease } = following
-  const commands = commandsOf({ ...parts, log })
+  const sealer = sealerOf(keys, erasedInLog(log, memory.erasures), lostSubjects(metrics, logger, adapters.views))
+  const commands = executor(log, enveloper(sealer, instance, clock.now, alone ? time.newest : undefined), {
+    clock,
+    admit: quotas(config.quotas, memory.flagStore, memory.index),
+    format: alone ? FORMAT : membership.format,
+  })
   const intervals = new Map<string, number>()
-  addCoreGauges({ ...parts, ...following, intervals })
+  addCoreGauges(metrics, intervals, parts, following)
   return {
     ...parts,
     ...memory,
     ...commands,
+    execute: tracer ? tracedExecute(commands.execute, tracer) : commands.execute,
+    sealer,
     faults,
     names,
     settings: serviceSettings(config),

@@ -76,7 +76,6 @@ export type FollowingParts = {
   readonly onError: (what: string) => (error: unknown) => void
 }
 
-/** Keeps memory and the read models up to date. */
 const followerOf = (
   { clock, stores, memory, onError, fatal }: FollowingParts,
   log: EventLog,

@@ -19,7 +19,6 @@ type Keeper = {
   readonly remember: (row: Row) => void
   readonly recall?: (key: string) => Row | undefined
 }
-/** Read models of the incarnations of keys. */
 const livesNames = new Set(incarnationModels.map(({ name }) => name))
 
 /**

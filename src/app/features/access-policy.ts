@@ -4,6 +4,7 @@ import { type Pseudonyms, pseudonyms } from '../../auth/pseudonyms.ts'
 import { isRefusal } from '../../base/errors.ts'
 import { version } from '../../base/version.ts'
 import { ACCESS, access } from '../../commands/deployment.ts'
+import { SYSTEM } from '../../commands/envelope.ts'
 import type { Execute } from '../../commands/execute.ts'
 import type { Config } from '../../config/load.ts'
 import type { AccessEvent } from '../../events/access.ts'
@@ -13,7 +14,6 @@ import type { Logger } from '../telemetry/logger.ts'
 
 type Configured = DataOf<AccessEvent, 'AccessConfigured'>
 
-const SYSTEM = { actor: { kind: 'system' } } as const
 /** Claims that identify a person. */
 const PERSONAL = ['email', 'name', 'preferred_username']
 

@@ -112,7 +112,6 @@ export const instanceOf = (core: Core, ledgerState: () => LedgerState) => {
       const found = following.rebuilt()
       if (found) await rebuilt(found)
     },
-    /** Records the start of this instance. */
     recordStart: start,
     drain: (): void => void (draining = true),
     close: stop,

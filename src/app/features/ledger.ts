@@ -85,7 +85,6 @@ const positions = ({ log, views, stores: { pepper }, follower }: Core) => {
 
 const STATES = ['ok', 'building', 'suspended', 'diverged'] as const
 
-/** Metrics of the ledger. */
 const addLedgerGauges = ({ metrics, clock }: Core, ledger: Ledger): void => {
   const gauge = (name: string, help: string, value: () => number) => metrics.gauge(name, help, [], value)
   gauge('ledger_size', 'Events in the tree of the ledger.', ledger.size)

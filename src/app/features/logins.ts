@@ -34,7 +34,6 @@ const [RUNNING, WAITING] = [16, 1_000]
 
 const readLogout = reader(logoutEvents)
 
-/** Logouts that OpenID Connect providers report. */
 const reportedLogouts = (core: Core, pseudonyms: Pseudonyms): ReportedLogouts => ({
   ...providerLogouts({
     ...core,
@@ -59,7 +58,6 @@ async function* receivedSince(history: History, since: string, signal: AbortSign
     for (const { event } of steps) if (event) yield event.record
 }
 
-/** The job that finishes interrupted logouts. */
 const interruptedLogouts = (core: Core, history: History, { resume }: ReportedLogouts): Job =>
   unfinishedLogouts({
     received: (since, signal) => receivedSince(history, since, signal),

@@ -1,7 +1,7 @@
 import { WAIT_MS } from '../../as-of/reads.ts'
 import { digester, fingerprinter, plausible, tokenSecrets } from '../../auth/client-token.ts'
 import { isRefusal } from '../../base/errors.ts'
-import { idFrom } from '../../commands/envelope.ts'
+import { idFrom, SYSTEM } from '../../commands/envelope.ts'
 import { namespace } from '../../commands/namespace.ts'
 import type { Config } from '../../config/load.ts'
 import { METHODS } from '../../events/token.ts'
@@ -39,8 +39,6 @@ const unlessThere = async <T>(work: () => Promise<T>): Promise<T | undefined> =>
   }
 }
 
-const context = { actor: { kind: 'system' } } as const
-
 /** Creates the namespace `default` if it does not exist. */
 export const createDefaultNamespace = async ({
   execute,
@@ -48,10 +46,9 @@ export const createDefaultNamespace = async ({
 }: Pick<Issuer, 'execute' | 'applied'>): Promise<void> => {
   const incarnation = idFrom('rollcall', 'default')
   const data = { key: 'default', incarnation, name: 'Default', description: 'Default namespace', protected: true }
-  await unlessThere(async () => applied((await execute(namespace, 'default', 'CreateNamespace', data, context)).stored))
+  await unlessThere(async () => applied((await execute(namespace, 'default', 'CreateNamespace', data, SYSTEM)).stored))
 }
 
-/** Creates the bootstrap token if it does not exist. */
 const createBootstrapToken = async ({ config, ...issuer }: Issuer & Pick<Bootstrap, 'config'>) => {
   const { token: clientToken, expiration, metadata } = config.authentication.methods.token.bootstrap
   const asked = staticToken(
@@ -66,7 +63,7 @@ const createBootstrapToken = async ({ config, ...issuer }: Issuer & Pick<Bootstr
     },
     {},
   )
-  return unlessThere(() => issueToken(issuer, { ...asked, id: BOOTSTRAP_ID, clientToken, bootstrap: true }, context))
+  return unlessThere(() => issueToken(issuer, { ...asked, id: BOOTSTRAP_ID, clientToken, bootstrap: true }, SYSTEM))
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import { ledger as decider, LEDGER_ID } from '../../commands/deployment.ts'
+import { SYSTEM } from '../../commands/envelope.ts'
 import type { Execute } from '../../commands/execute.ts'
 import type { Config } from '../../config/load.ts'
 import type { EventLog } from '../../events/log.ts'
@@ -11,7 +12,6 @@ import { signerOf, signNote, verifierKey, verifyCheckpoint } from '../../verifie
 import { vkeyOf } from '../../verifier/note/vkey.ts'
 import { base64Of } from '../../verifier/platform.ts'
 
-const SYSTEM = { actor: { kind: 'system' } } as const
 const ROUTE = '/audit/v1/ledger'
 /** Name of the format of entries and leaves. */
 const LEAF = 'rollcall.entry/v1'
@@ -30,12 +30,6 @@ export const emptyRecord = (ledger: string, origin: string, key: KeyObject, now:
   text: signNote(checkpointBody({ origin, size: 0, root: EMPTY_ROOT }), [signerOf(origin, key)]),
   sealedAt: now.toISOString(),
 })
-
-/** Record of a new ledger with a random id. */
-const newLedger = (config: Pick<Config, 'history' | 'server'>, key: KeyObject, now: Date): SealedRecord => {
-  const ledger = randomBytes(4).toString('hex')
-  return emptyRecord(ledger, `${nameOf(config)}/${ledger}`, key, now)
-}
 
 /** Verifier key of a private key for an origin. */
 export const vkeyFor = (origin: string, key: KeyObject): string => vkeyOf(verifierKey(origin, createPublicKey(key)))
@@ -59,7 +53,10 @@ export const startLedger = async (
 ): Promise<void> => {
   if (await ledgerOfLog(log)) return
   const copies = async () => Object.values(await store.sealed())
-  if ((await copies()).length === 0) await store.begin(newLedger(config, await keys.open(), now()))
+  if ((await copies()).length === 0) {
+    const id = randomBytes(4).toString('hex')
+    await store.begin(emptyRecord(id, `${nameOf(config)}/${id}`, await keys.open(), now()))
+  }
   const records = await copies()
   const [first] = records
   if (!first || records.some(({ size, ledger }) => size > 0 || ledger !== first.ledger)) return

@@ -181,11 +181,6 @@ export const resumeLedger = (
   })
 
 type Restart = { readonly reason: string; readonly last: string | undefined }
-/** A new ledger. `isContinued`: an interrupted restart was completed instead. */
-type Restarted = { readonly origin: string; readonly vkey: string; readonly isContinued: boolean }
-
-/** Origin of a new ledger: the name of the one before with another id. */
-const originAfter = (origin: string, id: string): string => `${origin.slice(0, origin.lastIndexOf('/'))}/${id}`
 
 /** Completes a restart that the log records: a new sealed record, then the new key. */
 const complete = async ({ store, keys }: LedgerPorts, { ledger, origin }: LedgerOfLog, now: Date): Promise<void> => {
@@ -205,13 +200,6 @@ const isInterrupted = async ({ keys }: LedgerPorts, of: LedgerOfLog | undefined)
   return vkeyFor(of.origin, next) === of.keys.at(-1)!.vkey && of.keys.length === 1
 }
 
-/** The checkpoint that a restart records as the last one of the ledger before. */
-const lastOf = async (
-  { store }: LedgerPorts,
-  of: LedgerOfLog | undefined,
-  given: string | undefined,
-): Promise<string | undefined> => given ?? (await newestSigned(store, of)).signed[0]?.text
-
 const recordRestart = async (
   { log }: Pick<History, 'log'>,
   clock: Clock,
@@ -221,9 +209,10 @@ const recordRestart = async (
   listeners: ReturnType<typeof tellerOf>,
 ): Promise<void> => {
   const ledger = randomBytes(4).toString('hex')
-  const [origin, key] = [originAfter(previousOrigin, ledger), newSigningKey()]
+  const origin = `${previousOrigin.slice(0, previousOrigin.lastIndexOf('/'))}/${ledger}`
+  const key = newSigningKey()
   await ports.keys.prepare(key)
-  const lastCheckpoint = await lastOf(ports, await ledgerOfLog(log), last)
+  const lastCheckpoint = last ?? (await newestSigned(ports.store, await ledgerOfLog(log))).signed[0]?.text
   const data = {
     ledger,
     origin,
@@ -245,7 +234,7 @@ export const restartOn = async (
   clock: Clock,
   { reason, last }: Restart,
   say: Say,
-): Promise<Restarted> => {
+) => {
   const before = await ledgerOfLog(log)
   const isContinued = await isInterrupted(ports, before)
   if (!isContinued) {
@@ -262,7 +251,7 @@ export const restartOn = async (
 }
 
 /** Begins a new ledger over the log of stores. */
-export const restartLedger = (config: Config, clock: Clock, restart: Restart, say: Say): Promise<Restarted> =>
+export const restartLedger = (config: Config, clock: Clock, restart: Restart, say: Say) =>
   withHistory(config, clock, say, async ({ log, ledger }) => restartOn(log, await ledger(), clock, restart, say))
 
 /** Makes the kept hashes from the log. Returns their first difference, and that of the sealed record. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { watched } from '../../base/progress.ts'
 import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import type { SealedCopies } from '../../ledger/ledger-store.ts'
 import { treeOfPages } from '../../ledger/log-comparison.ts'
@@ -7,7 +8,6 @@ import { checkpointSigner, type Sealed, sealing } from '../../ledger/sealing.ts'
 import { COMPARED, recordMacs } from '../../ledger/signed-records.ts'
 import { tileMacs } from '../../ledger/tiles/tile-macs.ts'
 import { parseCheckpoint } from '../../verifier/note/checkpoint.ts'
-import { positioned } from '../stores/positioned.ts'
 import type { History } from '../stores/stores.ts'
 
 type OnStores = Pick<History, 'log' | 'ledger' | 'alone' | 'pepper'>
@@ -21,7 +21,8 @@ export const attemptOnStores = async ({ log, ledger, alone, pepper }: OnStores, 
   const [of, found] = [await ledgerOfLog(log), await orObstacle(store.sealed)]
   const copies: SealedCopies = isObstacle(found) ? {} : found
   const kept = await store.checkpoints(Number.MAX_SAFE_INTEGER, COMPARED)
-  const { pages, position } = positioned(log.readAll(0n))
+  let position = 0n
+  const pages = watched(log.readAll(0n), (page) => (position = page.at(-1)?.position ?? position))
   const tree = await treeOfPages(pages, [
     ...Object.values(copies).flatMap(({ size, text, witnessed }) => [
       size,
@@ -37,7 +38,7 @@ export const attemptOnStores = async ({ log, ledger, alone, pepper }: OnStores, 
     store: isObstacle(found) ? store : { ...store, sealed: async () => copies },
     tree: {
       size: () => tree.size,
-      position,
+      position: () => position,
       root: () => tree.root,
       rootAt: async (size) => tree.roots.get(size) ?? tree.root,
       found: () => undefined,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { canonical } from '../../base/canonical.ts'
 import { type Clock, withTimeout } from '../../base/clock.ts'
 import { instance as decider } from '../../commands/deployment.ts'
+import { SYSTEM } from '../../commands/envelope.ts'
 import type { Execute } from '../../commands/execute.ts'
 import type { Config } from '../../config/load.ts'
 import { METHODS } from '../../events/token.ts'
@@ -12,8 +13,6 @@ import type { Logger } from '../telemetry/logger.ts'
 
 /** Timeout in ms of each of the two commands, and of the wait for the read models. */
 const PATIENCE_MS = 1_000
-
-const SYSTEM = { actor: { kind: 'system' } } as const
 
 type Parts = {
   readonly instance: string

@@ -3,8 +3,7 @@ import type { OnProgress } from '../../base/progress.ts'
 import type { EventLog } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
 import { eventsIn } from '../stores/verify-log-and-views.ts'
-import { appendRecords } from './append-records.ts'
-import { differing, named, verified, zipPages } from './compare.ts'
+import { appendRecords, differing, named, verified, zipPages } from './records.ts'
 
 export type Move = {
   /** Compares both stores and counts events without writing. */

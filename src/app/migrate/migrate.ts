@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { systemClock } from '../../base/clock.ts'
 import { fail } from '../../base/failure.ts'
@@ -15,14 +14,6 @@ import { type Move, type Moved, migrate, sizeOf } from './copy.ts'
 /** Number of checkpoints that are read, and that are written at once. */
 const [PAGE, AT_ONCE] = [256, 16]
 
-/** Ledger of a source. `record`: its sealed record, as it is; undefined if there is none. */
-type LedgerToMove = {
-  readonly origin: string
-  readonly ports: LedgerPorts
-  readonly key: KeyObject
-  readonly record: SealedRecord | undefined
-}
-
 /** Sealed record to move. One that suspends the source suspends the target too. */
 const recordIn = async ({ store }: LedgerPorts, ledger: string): Promise<SealedRecord | undefined> => {
   const records = Object.values(await store.sealed())
@@ -30,10 +21,7 @@ const recordIn = async ({ store }: LedgerPorts, ledger: string): Promise<SealedR
 }
 
 /** Finds the ledger of a source; undefined if its log names none. Fails if the signing key is missing. */
-const ledgerToMove = async (
-  { history }: Pick<Config, 'history'>,
-  { log, ledger }: Pick<History, 'log' | 'ledger'>,
-): Promise<LedgerToMove | undefined> => {
+const ledgerToMove = async ({ history }: Pick<Config, 'history'>, { log, ledger }: Pick<History, 'log' | 'ledger'>) => {
   const of = await ledgerOfLog(log)
   if (!of) return undefined
   const ports = await ledger()
@@ -46,6 +34,8 @@ const ledgerToMove = async (
     )
   return { origin: of.origin, ports, key, record: await recordIn(ports, of.ledger) }
 }
+
+type LedgerToMove = NonNullable<Awaited<ReturnType<typeof ledgerToMove>>>
 
 /** Fails if the target has another signing key, or the sealed record of another ledger. Writes nothing. */
 const insistOnNoOtherLedger = async ({ key, record }: LedgerToMove, { store, keys }: LedgerPorts) => {

@@ -36,7 +36,6 @@ export type TokenRequest = Pick<NewToken, 'name'> & {
   readonly [field in keyof NewToken]?: NewToken[field] | undefined
 } & { readonly reason?: string | undefined }
 
-/** Context of an operator's command. */
 const asOperator = (reason: string | undefined): Context => ({
   actor: operator(),
   ...(reason === undefined ? {} : { reason }),

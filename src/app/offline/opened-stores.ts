@@ -34,7 +34,6 @@ export const tellerOf = (say: Say) => {
   return { info: () => undefined, warn: saying, error: saying }
 }
 
-/** Runs work on opened stores, and closes them. */
 type OnStores<S> = <T>(config: Config, clock: Clock, say: Say, work: (stores: S) => Promise<T>) => Promise<T>
 
 /** Opens the stores without verification, runs the work and closes them. */

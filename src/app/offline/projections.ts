@@ -11,15 +11,6 @@ import { readModelsOf } from '../stores/read-models.ts'
 import { eventsOf, existing } from '../stores/stores.ts'
 import { withSettled, withStores } from './opened-stores.ts'
 
-/** Progress of a read model. Positions are decimal texts; `lag` counts events. */
-export type ProjectionStatus = {
-  readonly name: string
-  readonly version: number
-  readonly position: string
-  readonly head: string
-  readonly lag: number
-}
-
 /** Names and versions of the read models do not depend on the key. */
 const ANY_KEY = new Uint8Array(32)
 
@@ -28,7 +19,8 @@ type Read = {
   readonly checkpoint: Views['checkpoint']
 }
 
-const statusOf = async ({ log, checkpoint }: Read): Promise<readonly ProjectionStatus[]> => {
+/** Progress of each read model. Positions are decimal texts; `lag` counts events. */
+const statusOf = async ({ log, checkpoint }: Read) => {
   const head = await log.head()
   const status = []
   for (const model of readModelsOf(ANY_KEY)) {
@@ -41,6 +33,8 @@ const statusOf = async ({ log, checkpoint }: Read): Promise<readonly ProjectionS
   }
   return status
 }
+
+export type ProjectionStatus = Awaited<ReturnType<typeof statusOf>>[number]
 
 /** Reads the files of a data directory without changing them, also while a service uses them. */
 const statusInDirectory = async (config: Config, clock: Clock): Promise<readonly ProjectionStatus[]> => {

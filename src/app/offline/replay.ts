@@ -10,7 +10,7 @@ import { type RebuildSources, rebuild } from '../../projections/engine/rebuild.t
 import type { AnyProjection } from '../../projections/projection.ts'
 import { rowHash } from '../../projections/projection.ts'
 import type { Views } from '../../projections/views.ts'
-import { appendRecords } from '../migrate/append-records.ts'
+import { appendRecords } from '../migrate/records.ts'
 import { eventsOf, existing, openStores } from '../stores/stores.ts'
 
 /** Records to replay in the order of their log from index 0 on, in pages of at most 1,000. */
@@ -81,7 +81,6 @@ async function* counted(
   signal.throwIfAborted()
 }
 
-/** Rows of a read model in a store, in pages. */
 async function* hashed(views: Pick<Views, 'scan'>, model: AnyProjection): AsyncGenerator<readonly ComparedRow[]> {
   for await (const page of views.scan(model)) yield page.map((row) => ({ key: row.key, sha256: rowHash(row) }))
 }

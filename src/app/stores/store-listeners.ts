@@ -6,16 +6,13 @@ export type Secrets = KeyFile
 
 /** Listeners for faults and changes of the stores. */
 export type StoreListeners = {
-  /** A job or a server failed. */
   readonly onError?: (job: string, error: unknown) => void
-  /** The disk becomes full, or has space again. */
   readonly onFull?: (full: boolean) => void
   /** The embedded store can no longer be written. */
   readonly onLost?: (error: Error) => void
   /** The event log, or the file of the read models, of the embedded store is damaged. */
   readonly onDamage?: (error: Error) => void
   readonly onDamagedViews?: (error: Error) => void
-  /** Receives the messages for the operator. */
   readonly logger?: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 

@@ -32,7 +32,6 @@ export type Stores = {
   /** Snapshots of memory, so that a start need not read all rows of the views. */
   readonly snapshots: Snapshots
   readonly queue: Queue
-  /** Name of the adapter of each port. */
   readonly adapters: Readonly<Record<'log' | 'views' | 'queue', string>>
   readonly keys: Keys
   readonly binding: Binding
@@ -116,7 +115,7 @@ const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promis
     const why = messageOf(found)
     if (found instanceof Error && 'code' in found && found.code === UNUSABLE)
       fail('usage', `data directory ${directory} cannot be used: ${why}`)
-    if (damagedFile(found) !== undefined) damagedStart(`data directory ${directory} cannot be used: ${why}`)
+    if (damagedFile(found) !== undefined) throw damagedStart(`data directory ${directory} cannot be used: ${why}`)
     throw why.includes(directory) ? cause : new Error(`data directory ${directory} cannot be used: ${why}`, { cause })
   }
 }

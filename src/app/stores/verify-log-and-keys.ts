@@ -154,24 +154,11 @@ const lossOf = async (found: Found): Promise<Loss | undefined> => {
     : { tokens, subjects: state !== 'open' && (written || state === 'closed'), signs }
 }
 
-type Fit = {
-  /**
-   * Present if the operator accepted the loss of keys. Records the accepted loss in the log, with the id of the new
-   * pepper.
-   */
-  readonly accepted?: (log: EventLog, kid: string) => Promise<void>
-}
-
 /**
  * Verifies that the keys match the log. Fails with the names of the parts to restore from the backup, unless the
- * operator accepts the loss (`reason`).
+ * operator accepts the loss (`reason`): then `accepted` records the loss in the log, with the id of the new pepper.
  */
-export const verifyKeys = async (
-  found: Found,
-  reason: string | undefined,
-  clock: Clock,
-  listeners: ClockListeners,
-): Promise<Fit> => {
+export const verifyKeys = async (found: Found, reason: string | undefined, clock: Clock, listeners: ClockListeners) => {
   const loss = await lossOf(found)
   if (loss === undefined) {
     if (reason !== undefined)
@@ -187,7 +174,7 @@ export const verifyKeys = async (
       `Restore ${places.keys} and ${places.subjects} from the backup. Without a backup, start once with: rollcall serve --accept-lost-keys REASON`,
     )
   return {
-    accepted: async (log, kid) => {
+    accepted: async (log: EventLog, kid: string): Promise<void> => {
       const { tokens, subjects } = loss
       await operatorCommand(log, clock, listeners, reason!, [
         keysDecider,

@@ -21,7 +21,6 @@ import type { Stores } from './stores.ts'
 const CONFIRM_MS = 2_000
 const AGAIN_MS = 500
 
-/** Receives the messages of the verification. */
 type VerificationLog = {
   readonly error: (record: object, message: string) => void
   readonly info: (message: string) => void

@@ -7,7 +7,6 @@ export type Fatal = (error: unknown, message: string, patience?: number) => void
 /** Timeout of the shutdown in ms. After the timeout the process exits, because acknowledged writes are durable. */
 const PATIENCE_MS = 20_000
 
-/** Log messages of uncaught errors by their source. */
 const uncaught = {
   unhandledRejection: 'rollcall ends: a promise rejection is unhandled',
   uncaughtException: 'rollcall ends: an exception is uncaught',

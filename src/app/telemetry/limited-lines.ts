@@ -21,10 +21,8 @@ export const progressLines = (
   }
 }
 
-/** Maximum number of counted subjects. */
 const COUNTED = 10_000
 
-/** Place of the subject keys, by store. */
 const places: Readonly<Record<string, string>> = {
   embedded: 'subjects.sqlite',
   mongodb: 'the collection "subjects" of MongoDB',

@@ -8,7 +8,6 @@ const QUIET_MS = 10_000
 /** A failure is logged again if the previous one is older than this (ms). */
 const STALE_MS = 600_000
 
-/** Advice by the failing adapter or port. */
 const advice: Readonly<Record<string, string>> = {
   embedded: 'check the data directory and its disk',
   eventstoredb: 'check that EventStoreDB runs, has a leader and is reachable',
@@ -49,13 +48,6 @@ const effects: Readonly<Record<string, string>> = {
   past: 'reads of past states fail, so requests with at= are refused; the next of these requests tries again',
 }
 
-/** Receives the outcomes of the calls of one store. */
-type Fault = {
-  readonly failed: (port: string, operation: string, error: unknown) => void
-  readonly worked: (port: string, operation: string) => void
-  /** Operations that failed, from their first failure until the store is logged as working again. */
-  readonly failing: ReadonlySet<string>
-}
 type Calls = Readonly<Record<string, (...args: never[]) => unknown>>
 
 /** True if the store itself failed. A store that refuses a call (lost race, oversized event, deleted stream) works. */
@@ -74,7 +66,7 @@ const faultOf = (
   adapter: string,
   log: Pick<Logger, 'error' | 'info'>,
   { monotonic, after }: Pick<Clock, 'monotonic' | 'after'>,
-): Fault => {
+) => {
   const failing = new Set<string>()
   let [since, last, calls] = [0, 0, 0]
   let quiet: Timer | undefined
@@ -86,7 +78,7 @@ const faultOf = (
     quiet = undefined
   }
   return {
-    failed: (port, operation, error) => {
+    failed: (port: string, operation: string, error: unknown): void => {
       if (hasOwnLine(error)) return
       quiet?.cancel()
       quiet = undefined
@@ -107,12 +99,14 @@ const faultOf = (
       calls++
       failing.add(`${port} ${operation}`)
     },
-    worked: (port, operation) => {
+    worked: (port: string, operation: string): void => {
       if (failing.has(`${port} ${operation}`)) quiet ??= after(QUIET_MS, over).unref()
     },
+    /** Operations that failed, from their first failure until the store is logged as working again. */
     failing,
   }
 }
+type Fault = ReturnType<typeof faultOf>
 
 /** Logs outages of stores and providers: one ERROR line at the first failure, one INFO line when it works again. */
 export const outageLog = (log: Pick<Logger, 'error' | 'info'>, clock: Pick<Clock, 'monotonic' | 'after'>) => {
