@@ -85,3 +85,18 @@ await t.test('the contract lists every route', async (t) => {
   for (const [path, verbs] of Object.entries(json.paths))
     for (const verb of Object.keys(verbs)) t.ok(written.has(`${verb.toUpperCase()} ${bare(path)}`), `${verb} ${path}`)
 })
+
+/** Fields of answers that the contract does not name. The list may only become shorter. */
+const UNNAMED = ['topbarLabel']
+
+await t.test('the contract names every field of requests and answers', async (t) => {
+  const { service } = await everyWay(t)
+  const { json } = await service.request<{ components: { schemas: object } }>('GET', '/openapi.json')
+  const words = new Set(contract.match(/@?\w+/g))
+  const unnamed = new Set<string>()
+  JSON.stringify(json.components.schemas, (key, value: unknown) => {
+    if (key === 'properties') for (const name of Object.keys(value as object)) if (!words.has(name)) unnamed.add(name)
+    return value
+  })
+  t.strictSame([...unnamed], UNNAMED)
+})

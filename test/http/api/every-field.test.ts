@@ -114,6 +114,12 @@ await t.test('every field of a request is stored and returned', async (t) => {
   const rolloutIds = await all('POST', rollouts, ['ns', 'f'], first, bySegments, bySegment)
   const updates = [threshold(50, false, 'b'), { ...bySegment, description: 'e' }, bySegments]
   await all('PUT', `${rollouts}/{id}`, ['ns', 'f', rolloutIds], ...updates)
+
+  const { rank: _last, ...fields } = first
+  const added = [fields, bySegments]
+  const changes = added.map((body) => ({ op: 'rollout.create', ...body }))
+  const batch = await request<{ rollouts: object[] }>('POST', '/api/v1/namespaces/ns/flags/f/changes', { changes })
+  t.match(batch.json.rollouts.slice(-added.length), added.map(shown), 'a batch stores every field of a new rollout')
 })
 
 await t.test('a batch of changes accepts every field of the single requests', async (t) => {
