@@ -36,9 +36,6 @@ export const revoke = async (service: Started, id: string): Promise<bigint> => {
 /** Status of an evaluation with the token. Flags are in memory, so only the token is checked. */
 export const use = async (service: Started, bearer: Bearer) =>
   (await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, bearer)).status
-/** Status of an evaluation on an up-to-date instance. */
-export const useKnown = async (service: Started, bearer: Bearer) =>
-  (await known(async () => ({ status: await use(service, bearer) }))).status
 /** Waits for this status. */
 export const becomes = async (service: Started, bearer: Bearer, wanted: 200 | 401): Promise<boolean> =>
   eventually(async () => (await use(service, bearer)) === wanted, `the answer ${wanted}`)

@@ -202,18 +202,6 @@ await t.test('clients that evaluate flags themselves load a snapshot of all flag
     t.equal(tags.size, 3)
   })
 
-  await t.test('a token for one namespace reads the snapshot of that namespace', async (t) => {
-    const { json } = await request<{ clientToken: string }>('POST', '/auth/v1/method/token', {
-      name: 'n',
-      namespaceKey: 'elsewhere',
-    })
-    const authorization = `Bearer ${json.clientToken}`
-    t.equal((await get({ authorization }, 'elsewhere')).status, 200)
-    t.equal((await get({ authorization })).status, 403)
-    t.equal((await get({ authorization }, 'nowhere')).status, 403)
-    t.equal((await get({ authorization: '' })).status, 401)
-  })
-
   await t.test('a long snapshot is compressed, and HEAD has no body', async (t) => {
     const { headers } = await get({ ...newest, 'accept-encoding': 'gzip' })
     t.equal(headers['content-encoding'], 'gzip')

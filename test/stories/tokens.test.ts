@@ -1,10 +1,9 @@
 import t from 'tap'
-import { bearer, type Issued, open } from '../http/people.ts'
+import { bearer, type Issued } from '../http/people.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 
-const NS = '/api/v1/namespaces'
 /** Interval of cleanups, in ms. */
 const INTERVAL = 50
 type List = {
@@ -85,56 +84,6 @@ await t.test('an expired token stops working and is deleted later', async (t) =>
   await eventually(cleanedUp(json), 'the token to be cleaned up')
   t.notOk(await listed('EXPIRED'))
   t.match((await service.request('GET', '/metrics')).text, /rollcall_cleanup_deleted_total\{method="token"\} 2\n/)
-})
-
-await t.test('a token for one namespace has no access to other namespaces', async (t) => {
-  const service = await startService(t)
-  await service.request('POST', NS, { key: 'b', name: 'b' })
-  const flag = { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' }
-  for (const key of ['default', 'b']) t.equal((await service.request('POST', `${NS}/${key}/flags`, flag)).status, 200)
-  const { status, json } = await service.request<Issued>('POST', '/auth/v1/method/token', {
-    name: 'scoped',
-    namespaceKey: 'default',
-  })
-  t.equal(status, 200)
-  t.equal(json.authentication.metadata['io.service.auth.token.namespace'], 'default')
-  const ask = (method: string, path: string, body?: object) =>
-    service.request(method, path, body, bearer(json.clientToken))
-  const evaluation = { flagKey: 'none', entityId: 'e', context: {} }
-  t.equal(
-    (await ask('POST', '/evaluate/v1/boolean', { ...evaluation, namespaceKey: 'default' })).status,
-    404,
-    'its own: only the flag is missing',
-  )
-  const rollout = { rank: 1, threshold: { percentage: 50.5, value: true } }
-  t.equal(
-    (await ask('POST', `${NS}/default/flags/f/rollouts`, rollout)).status,
-    200,
-    'endpoints scoped to the namespace in the path',
-  )
-  t.equal((await ask('GET', `${NS}/default`)).status, 200)
-  const outside = [
-    ['POST', `${NS}/b/flags/f/rollouts`, rollout],
-    ['GET', `${NS}/b/flags`],
-    ['GET', `${NS}/nowhere/flags`],
-    ['GET', NS],
-    ['DELETE', `${NS}/default`],
-    ['POST', '/evaluate/v1/boolean', { ...evaluation, namespaceKey: 'b' }],
-    ['GET', '/auth/v1/tokens'],
-    ['POST', '/auth/v1/tokens/revoke', { method: 'METHOD_TOKEN', identity: 'scoped' }],
-    ['DELETE', `/auth/v1/tokens/${json.authentication.id}`],
-    ['POST', '/auth/v1/method/token', { name: 'more' }],
-    ['POST', '/auth/v1/method/token', { name: 'more', namespaceKey: 'default' }],
-    ['GET', '/auth/v1/self'],
-    ['PUT', '/auth/v1/self/expire'],
-    ['POST', '/auth/v1/self/session'],
-  ] as const
-  for (const [method, path, body] of outside) {
-    const answer = await ask(method, path, body)
-    t.equal(answer.status, 403, `${method} ${path}`)
-    t.equal(answer.headers['www-authenticate'], 'Bearer error="insufficient_scope"')
-  }
-  t.equal((await service.request('GET', '/auth/v1/method', undefined, open)).status, 200)
 })
 
 await t.test('a token expires to the millisecond, and the cleanup deletes it after the grace period', async (t) => {
