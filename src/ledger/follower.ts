@@ -4,7 +4,7 @@ import type { EventLog } from '../events/log.ts'
 import type { KeptCheckpoint, LedgerStore, ScrubResult } from './ledger-store.ts'
 import type { LogTree } from './log-tree.ts'
 import { type Obstacle, orObstacle } from './obstacle.ts'
-import { housekeeping, onRequest, pacing, untilDone } from './schedule.ts'
+import { housekeeping, onRequest, pacing } from './schedule.ts'
 import type { Sealed } from './sealing.ts'
 import { soundThrough } from './signed-records.ts'
 
@@ -143,7 +143,7 @@ export const ledgerFollower = (options: FollowerOptions) => {
   const { clock, log, followed, start, store, newestCheckpoint, tree, recordFound, onError } = options
   const stop = new AbortController()
   let running: Promise<void> = Promise.resolve()
-  let [hasBegun, isBuilding] = [false, true]
+  let [hasBegun, isBuilding, isRecorded] = [false, true, false]
 
   const advance = async (): Promise<void> => {
     const head = await log.head()
@@ -152,7 +152,7 @@ export const ledgerFollower = (options: FollowerOptions) => {
   }
   const own = sealer(options, advance)
   const { obstacle, serve, seal, isDue } = own
-  const [keepHouse, recordOnce] = [housekeeping(clock, store, own.known.noteScrub), untilDone(recordFound)]
+  const keepHouse = housekeeping(clock, store, own.known.noteScrub)
   const request = onRequest(options, own, advance, stop.signal, () => ({ hasBegun, isBuilding }))
   const continueFromStore = async (): Promise<void> => {
     const failed = await orObstacle(() => start().then(() => undefined))
@@ -165,7 +165,10 @@ export const ledgerFollower = (options: FollowerOptions) => {
     if (!hasBegun) await continueFromStore()
     if (!hasBegun) return
     if (isBuilding || followed() > tree.position()) await advance()
-    if (!isBuilding) await recordOnce()
+    if (!isBuilding && !isRecorded) {
+      await recordFound()
+      isRecorded = true
+    }
     if (!isBuilding && isDue()) await seal()
     await own.refresh()
     await keepHouse()

@@ -4,9 +4,15 @@ import type { Stored } from '../events/log.ts'
 import { HASH_BYTES, type Hash } from '../verifier/hashes.ts'
 import { rootAt } from '../verifier/proof/proofs.ts'
 import { TILE_WIDTH } from '../verifier/tiles.ts'
-import { type FullTile, type GrowingTree, growingTree } from './growing-tree.ts'
 import { entriesBundle, entriesOf, fullTiles, recordsFrom } from './tiles/full-tiles.ts'
-import { eachLeaf, type StoredTilesOptions, storedTiles } from './tiles/stored-tiles.ts'
+import {
+  eachLeaf,
+  type FullTile,
+  type GrowingTree,
+  growingTree,
+  type StoredTilesOptions,
+  storedTiles,
+} from './tiles/stored-tiles.ts'
 import { nodesFromTiles } from './tiles/tile-reader.ts'
 
 /** Number of full tiles in memory: 8 KiB each. */

@@ -69,15 +69,6 @@ export const housekeeping = (
   }
 }
 
-/** Runs the work at each call until it has succeeded once. */
-export const untilDone = (work: () => Promise<unknown>) => {
-  let isDone = false
-  return async (): Promise<void> => {
-    if (!isDone) await work()
-    isDone = true
-  }
-}
-
 /** Minimum time in ms between two checkpoints on request, and interval of attempts without new events. */
 const ON_REQUEST_MS = 1_000
 const IDLE_MS = 60_000

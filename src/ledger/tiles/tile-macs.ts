@@ -10,12 +10,6 @@ export const rootOfTile = (bytes: Uint8Array): Hash | undefined =>
     ? nodeInTile(bytes, { level: 0, index: 0, first: 0, count: TILE_WIDTH })
     : undefined
 
-/** Returns true if the hashes are those of a full tile with this root. */
-const isTileOf = (bytes: Uint8Array, root: Hash): boolean => {
-  const own = rootOfTile(bytes)
-  return own !== undefined && isSameHash(own, root)
-}
-
 /** A tile without its hashes. Its root stands for them. */
 export type TileRoot = Omit<StoredTile, 'hashes'>
 
@@ -63,5 +57,6 @@ export const soundTile = async (
   n: number,
 ): Promise<StoredTile | undefined> => {
   const tile = await store.tile(level, n)
-  return tile && macs.holds(tile, level, n) && isTileOf(tile.hashes, tile.root) ? tile : undefined
+  const root = tile && macs.holds(tile, level, n) && rootOfTile(tile.hashes)
+  return root && isSameHash(root, tile.root) ? tile : undefined
 }

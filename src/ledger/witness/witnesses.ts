@@ -7,8 +7,17 @@ import { base64Of } from '../../verifier/platform.ts'
 import type { LedgerOfLog } from '../ledger-of-log.ts'
 import type { KeptCheckpoint, LedgerStore, WitnessedCheckpoint } from '../ledger-store.ts'
 import type { LogTree } from '../log-tree.ts'
-import { bodyOf, cosignatureOf, hasSignature, withLine } from './cosignatures.ts'
-import { type Outcome, type SendToWitness, submissions, type Witness } from './submission.ts'
+import { safeVkeys } from '../signed-records.ts'
+import {
+  bodyOf,
+  cosignatureOf,
+  hasSignature,
+  type Outcome,
+  type SendToWitness,
+  submissions,
+  type Witness,
+  withLine,
+} from './submission.ts'
 
 /** Number of newest checkpoints in which the last cosignature of a witness is searched. */
 const SEARCHED = 100
@@ -68,7 +77,7 @@ const record = async (
 
 /** Keys of a ledger whose signatures prove something. */
 const keysOf = (ledger: LedgerOfLog | undefined): readonly VerifierKey[] =>
-  (ledger?.keys ?? []).filter(({ compromised }) => !compromised).flatMap(({ vkey }) => parseVkey(vkey) ?? [])
+  ledger ? safeVkeys(ledger).flatMap((vkey) => parseVkey(vkey) ?? []) : []
 
 /** The newest checkpoint with a cosignature of a witness. */
 const lastSigned = (kept: readonly KeptCheckpoint[], { key }: Witness): Signed | undefined => {
