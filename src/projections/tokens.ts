@@ -143,52 +143,32 @@ const reaching = (held: HeldAccess): Pick<TokenDoc, 'reach' | 'access'> => {
 
 /** Copies the fields one by one, because spreading makes a rebuild of a million tokens three times as slow. */
 const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At): TokenDoc => {
-  const {
-    id,
-    digest,
-    fingerprint,
-    ending,
-    method,
-    attributes,
-    metadata,
-    expiresAt,
-    namespace,
-    provider,
-    subject,
-    identity,
-    providerSession,
-    profile,
-    issuedBy,
-    grants,
-    roles,
-    policy,
-  } = token
   const doc: { -readonly [K in keyof TokenDoc]: TokenDoc[K] } = {
-    id,
-    digest,
-    method,
+    id: token.id,
+    digest: token.digest,
+    method: token.method,
     createdAt: time,
     updatedAt: time,
-    attributes,
-    metadata,
-    access: namespace === undefined ? 'FULL' : 'NAMESPACED',
+    attributes: token.attributes,
+    metadata: token.metadata,
+    access: token.namespace === undefined ? 'FULL' : 'NAMESPACED',
     began: Number(position),
   }
-  if (fingerprint !== undefined) doc.fingerprint = fingerprint
-  if (ending !== undefined) doc.ending = ending
-  if (expiresAt !== undefined) doc.expiresAt = expiresAt
-  if (namespace !== undefined) doc.namespace = namespace
-  if (provider !== undefined) doc.provider = provider
-  if (subject !== undefined) doc.subject = subject
-  if (providerSession !== undefined) doc.providerSession = providerSession
-  if (profile !== undefined) doc.profile = profile
-  if (issuedBy !== undefined) doc.issuedBy = issuedBy
-  if (grants !== undefined) Object.assign(doc, { grants }, reaching(token))
-  if (roles !== undefined) doc.roles = roles
-  if (policy !== undefined) doc.policy = policy
-  const name = attributes['token.name']
-  if (method === 'token') doc.name = (name ?? '').toLowerCase()
-  const holder = name ?? identity
+  if (token.fingerprint !== undefined) doc.fingerprint = token.fingerprint
+  if (token.ending !== undefined) doc.ending = token.ending
+  if (token.expiresAt !== undefined) doc.expiresAt = token.expiresAt
+  if (token.namespace !== undefined) doc.namespace = token.namespace
+  if (token.provider !== undefined) doc.provider = token.provider
+  if (token.subject !== undefined) doc.subject = token.subject
+  if (token.providerSession !== undefined) doc.providerSession = token.providerSession
+  if (token.profile !== undefined) doc.profile = token.profile
+  if (token.issuedBy !== undefined) doc.issuedBy = token.issuedBy
+  if (token.grants !== undefined) Object.assign(doc, { grants: token.grants }, reaching(token))
+  if (token.roles !== undefined) doc.roles = token.roles
+  if (token.policy !== undefined) doc.policy = token.policy
+  const name = token.attributes['token.name']
+  if (token.method === 'token') doc.name = (name ?? '').toLowerCase()
+  const holder = name ?? token.identity
   if (holder !== undefined) doc.identity = holder
   return doc
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../base/clock.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { isLogProjection, type LogProjection, type ReadModel } from '../history/log-marks.ts'
+import { isLogProjection, type ReadModel } from '../history/log-marks.ts'
 import type { AnyProjection } from '../projection.ts'
 import type { Building, Checkpoint, Row, Views } from '../views.ts'
 import { advanced, START } from './checkpoints.ts'
@@ -22,11 +22,10 @@ export type RebuildSources = { readonly clock: Clock; readonly log: RebuiltLog; 
 /** A row, and its approximate number of characters. */
 type Sized = { readonly row: Row; readonly size: number }
 
-/** Rebuild of one view. The rebuild applies new events to the rows that it has written, so its memory is limited. */
-const construction = (sources: FoldSources, projection: AnyProjection, building: Building) => {
+/** Rows of one view after new events. They are computed from the rows already written, so memory is limited. */
+const foldedRows = (sources: FoldSources, projection: AnyProjection, building: Building) => {
   const recent = new LRUCache<string, Sized>({ maxSize: RECENT_CHARACTERS, sizeCalculation: ({ size }) => size + 1 })
   const prefix = `${projection.category}-`
-  let checkpoint = building.checkpoint ?? START
 
   /** The current rows of these streams, except of streams that begin in this page. */
   const present = async (streams: ReadonlyMap<string, readonly Stored[]>): Promise<ReadonlyMap<string, Sized>> => {
@@ -44,47 +43,41 @@ const construction = (sources: FoldSources, projection: AnyProjection, building:
     return found
   }
 
-  return {
-    building,
-    checkpoint: (): Checkpoint => checkpoint,
-    take: async (page: readonly Stored[]): Promise<void> => {
-      const mine = page.filter(({ position, stream }) => position > checkpoint.position && stream.startsWith(prefix))
-      const streams = byStream(mine)
-      const there = await present(streams)
-      const rows: Row[] = []
-      for (const [stream, events] of streams) {
-        const key = keyOf(projection, stream)
-        const before = there.get(key)
-        const row = await foldRow(sources, projection, events, before?.row)
-        const size = events.reduce((sum, { data }) => sum + data.length, before?.size ?? 0)
-        recent.set(key, { row, size })
-        if (row !== before?.row) rows.push(row)
-      }
-      if (rows.length > 0) await building.put(rows)
-      checkpoint = advanced(projection, checkpoint, page)
-    },
+  return async (page: readonly Stored[]): Promise<readonly Row[]> => {
+    const streams = byStream(page.filter(({ stream }) => stream.startsWith(prefix)))
+    const there = await present(streams)
+    const rows: Row[] = []
+    for (const [stream, events] of streams) {
+      const key = keyOf(projection, stream)
+      const before = there.get(key)
+      const row = await foldRow(sources, projection, events, before?.row)
+      const size = events.reduce((sum, { data }) => sum + data.length, before?.size ?? 0)
+      recent.set(key, { row, size })
+      if (row !== before?.row) rows.push(row)
+    }
+    return rows
   }
 }
 
-/** Rebuild of one log projection. The build reads the rows that it needs from those that it has written. */
-const chronicling = (log: RebuiltLog, chronicle: LogProjection, building: Building) => {
+/** Rebuild of one view, or of one log projection, which reads the rows that it needs from those that it has written. */
+const construction = (sources: RebuildSources, model: ReadModel, building: Building) => {
   let checkpoint = building.checkpoint ?? START
-  const sources = { log, find: building.getMany }
+  const { log } = sources
+  const rowsOf = isLogProjection(model)
+    ? (page: readonly Stored[]) => model.rowsOf({ log, find: building.getMany }, checkpoint, page)
+    : foldedRows(sources, model, building)
   return {
     building,
     checkpoint: (): Checkpoint => checkpoint,
     take: async (page: readonly Stored[]): Promise<void> => {
       const beyond = page.filter(({ position }) => position > checkpoint.position)
       if (beyond.length === 0) return
-      const rows = await chronicle.rowsOf(sources, checkpoint, beyond)
+      const rows = await rowsOf(beyond)
       if (rows.length > 0) await building.put(rows)
-      checkpoint = advanced(chronicle, checkpoint, beyond)
+      checkpoint = advanced(model, checkpoint, beyond)
     },
   }
 }
-
-const constructed = (sources: RebuildSources, model: ReadModel, building: Building) =>
-  isLogProjection(model) ? chronicling(sources.log, model, building) : construction(sources, model, building)
 
 /** Continues an interrupted build if the log still has the event of its checkpoint; starts a new one otherwise. */
 const begun = async (log: RebuiltLog, views: Views, projection: ReadModel): Promise<Building> => {
@@ -108,9 +101,9 @@ export const rebuild = async (
   onProgress: (progress: Progress) => void = () => {},
 ): Promise<void> => {
   const { log, views } = sources
-  const all: ReturnType<typeof constructed>[] = []
+  const all: ReturnType<typeof construction>[] = []
   try {
-    for (const model of models) all.push(constructed(sources, model, await begun(log, views, model)))
+    for (const model of models) all.push(construction(sources, model, await begun(log, views, model)))
     const head = await log.head()
     const least = () => all.map((each) => each.checkpoint()).reduce((a, b) => (b.position < a.position ? b : a))
     let pages = 0

@@ -128,9 +128,6 @@ const lagOf = async (views: Views, projections: readonly AnyProjection[], follow
   return lag
 }
 
-/** Views that requests search. Documents of other views are read from memory. */
-const searchedOf = (projections: readonly AnyProjection[]) => projections.filter(({ fields }) => fields.length > 0)
-
 /** Progress of memory in the log: the position, the event there, and the number of events up to it. */
 const followProgress = (clock: Clock, reach: ReturnType<typeof memory>['reach']) => {
   const known = positionWaiters(clock)
@@ -168,7 +165,9 @@ export const runner = (given: RunnerOptions) => {
   const { applied, applyFollowed, reach, ahead, restored, newest } = memory(options)
   const recent = recentEvents(clock, writes)
   const writer = viewWriter({ ...options, recent, newest })
-  const caughtUp = catchUp(searchedOf(projections), writer.reached)
+  // Requests search these views. Documents of other views are read from memory.
+  const searched = projections.filter(({ fields }) => fields.length > 0)
+  const caughtUp = catchUp(searched, writer.reached)
   const progress = followProgress(clock, reach)
   const healed = reopenRows(log, views, options.onError)
   const stop = new AbortController()

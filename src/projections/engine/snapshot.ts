@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { forEachSliced, sliced } from '../../base/event-loop.ts'
 import { METHODS } from '../../events/token.ts'
 import { projections } from '../all.ts'
-import type { TokenSnapshot } from '../token-memory/snapshot.ts'
+import type { TokenSnapshot } from '../token-memory/eviction.ts'
 import type { Row } from '../views.ts'
 import type { Met } from './memory.ts'
 
@@ -62,24 +62,13 @@ function* linesOf<T>(things: readonly T[], textOf: (thing: T) => string): Genera
 }
 
 /** Sections in order: a header, the columns of tokens, then texts of rights and rows as lines of JSON. */
-function* sectionsOf({
-  position,
-  events,
-  newest,
-  event,
-  log,
-  ahead,
-  tokens,
-  rows,
-}: MemorySnapshot): Generator<Uint8Array> {
+function* sectionsOf({ position, newest, ahead, tokens, rows, ...rest }: MemorySnapshot): Generator<Uint8Array> {
   const { reaches, ...facts } = tokens.facts
   const header: Header = {
+    ...rest,
     shape: SHAPE,
     position: String(position),
-    events,
     newest: String(newest),
-    event,
-    log,
     ahead: ahead.map((met) => [met.stream, String(met.revision), String(met.position)]),
     facts,
     columns: tokens.columns.length,
@@ -140,23 +129,29 @@ export const readSnapshot = async (bytes: Uint8Array, key: Uint8Array): Promise<
   for (let at = 0; at < whole.length; at += 4 + sections.at(-1)!.length)
     sections.push(whole.subarray(at + 4, at + 4 + whole.readUInt32LE(at)))
   const [first, ...rest] = sections
-  const header = JSON.parse(String(first)) as Header
-  const { shape, position, events, newest, event, log, ahead, facts, columns } = header
+  const {
+    shape,
+    position,
+    newest,
+    ahead,
+    facts,
+    columns,
+    reaches: texts,
+    ...header
+  } = JSON.parse(String(first)) as Header
   if (shape !== SHAPE) return { unfit: 'the snapshot was written by another version' }
   const reaches: string[] = []
   const rows: MemorySnapshot['rows'][number][] = []
   for await (const part of sliced([rest.slice(columns)]))
     for (const section of part) {
       const lines = String(section).split('\n')
-      if (reaches.length < header.reaches) for (const line of lines) reaches.push(JSON.parse(line) as string)
+      if (reaches.length < texts) for (const line of lines) reaches.push(JSON.parse(line) as string)
       else for (const line of lines) rows.push(rowOf(JSON.parse(line) as FlatRow))
     }
   return {
+    ...header,
     position: BigInt(position),
-    events,
     newest: BigInt(newest),
-    event,
-    log,
     ahead: ahead.map(([stream, revision, at]) => ({ stream, revision: BigInt(revision), position: BigInt(at) })),
     tokens: { facts: { ...facts, reaches }, columns: rest.slice(0, columns) },
     rows,
