@@ -1,10 +1,11 @@
 import { Refusal, refuse } from '../base/errors.ts'
 import { forEachSliced } from '../base/event-loop.ts'
-import { type AnyEvent, type DataOf, inFormat, type Shapes, type Written } from '../events/define.ts'
+import { type AnyEvent, type DataOf, inFormat, type Shapes } from '../events/define.ts'
 import type { Actor } from '../events/meta.ts'
 import type { Context, enveloper } from './envelope.ts'
 
-type Payloads = Readonly<Record<string, object>>
+/** Commands by name. */
+export type Payloads = Readonly<Record<string, object>>
 
 /** Events of one step of a command, and the state after them. */
 export type Decided<S, E> = { readonly events: readonly E[]; readonly state: S }
@@ -132,13 +133,6 @@ export type Admit = (asked: {
 export type PlanOptions = { readonly admit: Admit; readonly format: number | (() => number) }
 
 /**
- * Converts events to shapes that every running instance can read. Refuses with `release_in_progress` if an event has no
- * shape of this kind.
- */
-const readable = <E extends AnyEvent>(shapes: Shapes, format: number, decided: readonly E[]): readonly Written<E>[] =>
-  decided.map((event) => inFormat(shapes, format, event) ?? refuse('release_in_progress'))
-
-/**
  * Returns the function that decides a command on the fold of its stream and checks the quotas. Its result `written` has
  * the events to append.
  */
@@ -153,7 +147,10 @@ export const planner =
     context: Context,
   ) => {
     const current = typeof format === 'number' ? format : format()
-    const decisions = readable(decider.shapes, current, await decide(decider, fold, name, command, context))
+    // Every running instance can read these shapes.
+    const decisions = (await decide(decider, fold, name, command, context)).map(
+      (event) => inFormat(decider.shapes, current, event) ?? refuse('release_in_progress'),
+    )
     const decided = decisions.map(({ event }) => event)
     if (decided.length === 0) return { decided, state: fold.state, written: [] }
     const state = await evolved(decider, fold.state, decided)

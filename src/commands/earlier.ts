@@ -3,7 +3,7 @@ import { refuse } from '../base/errors.ts'
 import { sliced } from '../base/event-loop.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog, Stored } from '../events/log.ts'
-import type { Decider } from './decider.ts'
+import type { Decider, Payloads } from './decider.ts'
 import { eventId } from './envelope.ts'
 import { type Fold, stepStored, type streamFolds, unwritten, whole } from './stream-folds.ts'
 
@@ -12,8 +12,6 @@ const TRIES = 12
 /** Pause in ms until the next read of appended events that the log does not show yet. */
 const SHOWN_MS = 200
 const COMPARED = ['revision', 'position', 'id', 'type', 'time', 'data', 'meta'] as const
-
-type Payloads = Readonly<Record<string, object>>
 
 /**
  * Result of a command. `revision` is the revision of the resource, as clients see it, after the command. `stored`

@@ -81,9 +81,6 @@ type Erased = {
   readonly last: Stored | undefined
 }
 
-/** True for the pseudonym of a person. */
-const isPerson = (subject: string): boolean => subject.startsWith('person-')
-
 /** Most keys that are looked up or destroyed by one call. */
 const TOGETHER = 500
 
@@ -118,7 +115,7 @@ export const destroyAgain = async (keys: KeyStore, subjects: readonly string[]):
  */
 export const subjectEraser = ({ execute, keys, applied, tokensOf, onErased }: EraserOptions) => {
   const tokensIssuedTo = async (subject: string, stop: AbortSignal): Promise<readonly IssuedToken[]> =>
-    isPerson(subject) ? tokensOf(subject, stop) : []
+    subject.startsWith('person-') ? tokensOf(subject, stop) : []
   const withTokens = (subject: string, tokens: readonly IssuedToken[]): readonly string[] => [
     subject,
     ...tokens.map((token) => token.subject),

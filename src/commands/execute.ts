@@ -3,7 +3,7 @@ import { keyedQueue } from '../base/concurrency.ts'
 import { isRefusal, type Refusal, refuse } from '../base/errors.ts'
 import { type AnyEvent, FIRST_FORMAT } from '../events/define.ts'
 import type { Appended, EventLog, NewEvent, Stored } from '../events/log.ts'
-import { type Decider, type PlanOptions, planner } from './decider.ts'
+import { type Decider, type Payloads, type PlanOptions, planner } from './decider.ts'
 import { earlier, isStored, type Outcome, repeated } from './earlier.ts'
 import type { Context, enveloper } from './envelope.ts'
 import { type Fold, stepped, streamFolds, whole } from './stream-folds.ts'
@@ -11,8 +11,6 @@ import { type Fold, stepped, streamFolds, whole } from './stream-folds.ts'
 /** Maximum attempts of a command in races with other processes, and maximum queue length per stream. */
 const ATTEMPTS = 12
 const WAITING = 1_000
-
-type Payloads = Readonly<Record<string, object>>
 
 /** Random delay of 5 to 50 ms, so that racing processes do not collide again. */
 const jitter = () => 5 + Math.random() * 45

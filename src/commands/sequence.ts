@@ -24,9 +24,10 @@ export function* inSequence<S, E extends AnyEvent>(
 }
 
 /** Combines steps into one. */
-export const asOne = <S, E extends AnyEvent>(evolve: Evolve<S, E>, steps: Iterable<Step<S, E>>): Step<S, E> => {
-  return (state) => eventsOf(inSequence(evolve, state, steps))
-}
+export const asOne =
+  <S, E extends AnyEvent>(evolve: Evolve<S, E>, steps: Iterable<Step<S, E>>): Step<S, E> =>
+  (state) =>
+    eventsOf(inSequence(evolve, state, steps))
 
 /** Wraps a step so that its refusals contain its index in the request. */
 export const at =

@@ -3,7 +3,7 @@ import { sliced } from '../base/event-loop.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { missingBefore, readEvent, type Unreadable, unreadable, unreadableBy } from '../events/unreadable.ts'
-import { type Decider, evolve } from './decider.ts'
+import { type Decider, evolve, type Payloads } from './decider.ts'
 import { MOST_BYTES } from './size.ts'
 
 /** Maximum number of cached states, their size together, and the minimum revision of a stream for caching. */
@@ -21,8 +21,6 @@ export type Fold<S> = {
   readonly at: bigint | 'none'
   readonly unreadable?: Unreadable
 }
-
-type Payloads = Readonly<Record<string, object>>
 
 /** State of an empty stream. */
 export const unwritten = <S>({ initial }: { readonly initial: S }): Fold<S> => ({
@@ -46,14 +44,6 @@ export const stepped = <S, C extends Payloads, E extends AnyEvent>(
   return { ...fold, state, changes: fold.changes + BigInt(seen), at }
 }
 
-/** Applies one readable event. */
-const step = <S, C extends Payloads, E extends AnyEvent>(
-  decider: Decider<S, C, E>,
-  fold: Fold<S>,
-  event: E,
-  at: bigint,
-): Fold<S> => stepped(decider, fold, evolve(decider, fold.state, event), [event], at)
-
 /**
  * Applies one stored event and returns it. If the event cannot be read, the result has no `event`. If events before it
  * are missing in the stream, the state records this as unreadable.
@@ -72,7 +62,7 @@ export const stepStored = <S, C extends Payloads, E extends AnyEvent>(
   const before = stored.revision > expected ? without(missingBefore(stored, expected)) : fold
   try {
     const event = readEvent(decider.read, stored)
-    return { event, fold: step(decider, before, event, stored.revision) }
+    return { event, fold: stepped(decider, before, evolve(decider, before.state, event), [event], stored.revision) }
   } catch (error) {
     return { fold: { ...without(before.unreadable ?? unreadableBy(error, stored)), at: stored.revision } }
   }

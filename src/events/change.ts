@@ -26,15 +26,10 @@ export const changes = <T extends object>(
   from: T,
   to: { readonly [K in keyof T]?: T[K] | undefined },
 ): (Changes<T> & object) | undefined => {
-  const found: { [K in keyof T]?: { from: T[K]; to: T[K] } } = {}
-  let any = false
-  for (const field of Object.keys(to) as (keyof T)[]) {
-    const value = to[field]
-    if (value === undefined || canonical(value) === canonical(from[field])) continue
-    found[field] = { from: from[field], to: value }
-    any = true
-  }
-  return any ? found : undefined
+  const found = (Object.keys(to) as (keyof T)[])
+    .filter((field) => to[field] !== undefined && canonical(to[field]) !== canonical(from[field]))
+    .map((field) => [field, { from: from[field], to: to[field] }])
+  return found.length > 0 ? (Object.fromEntries(found) as Changes<T> & object) : undefined
 }
 
 export type Update<T> = { readonly [K in keyof T]?: T[K] | { readonly from?: T[K]; readonly to?: T[K] } | undefined }

@@ -108,26 +108,12 @@ export const next = <S extends TObject, P extends Shape & { schema: TObject }>(
   from: P,
   schema: S,
   upcast: (old: Static<P['schema']>) => Static<S>,
-  {
-    format,
-    downcast,
-    asBefore,
-  }: {
+  more: {
     readonly format: number
     readonly downcast?: (data: Static<S>) => Static<P['schema']> | undefined
     readonly asBefore?: (data: Static<S>) => boolean
   },
-) =>
-  ({
-    version: from.version + 1,
-    schema,
-    sealed: sealedFields(schema),
-    format,
-    from,
-    upcast,
-    downcast,
-    asBefore,
-  }) as const
+) => ({ version: from.version + 1, schema, sealed: sealedFields(schema), from, upcast, ...more }) as const
 
 /** Union of a category's events: `{ type, data }`. */
 export type EventOf<S extends Shapes> = {
@@ -171,12 +157,13 @@ export const wireNames = (type: string, { version, formerly }: Shape): readonly 
   ...(formerly === undefined ? [] : [formerly]),
 ]
 
-/** All types of a category without version, former ones included. */
-export const knownTypes = (shapes: Shapes): readonly string[] =>
+/** All shapes of a category, former ones included, each with the names under which it is read; the newest first. */
+export const namedShapes = (shapes: Shapes): readonly (readonly [wire: string, shape: Shape])[] =>
   Object.entries(shapes).flatMap(([type, newest]) => {
-    const names: string[] = []
-    for (let shape: Shape | undefined = newest; shape; shape = shape.from) names.push(...wireNames(type, shape))
-    return names.map(typeName)
+    const all: (readonly [string, Shape])[] = []
+    for (let shape: Shape | undefined = newest; shape; shape = shape.from)
+      for (const wire of wireNames(type, shape)) all.push([wire, shape])
+    return all
   })
 
 /** Event type of a wire name, without its version. */

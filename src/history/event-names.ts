@@ -1,10 +1,10 @@
 import { catalog } from '../events/catalog.ts'
-import { knownTypes } from '../events/define.ts'
+import { namedShapes, typeName } from '../events/define.ts'
 import { METHODS } from '../events/token.ts'
 
 /** Names of types, categories and methods that this version knows. */
 export const knownNames = {
-  types: new Set(Object.values(catalog).flatMap(knownTypes)),
+  types: new Set(Object.values(catalog).flatMap((shapes) => namedShapes(shapes).map(([wire]) => typeName(wire)))),
   categories: new Set(Object.keys(catalog)),
   methods: METHODS,
 }

@@ -1,5 +1,5 @@
 import { catalog } from '../events/catalog.ts'
-import { type Shape, type Shapes, v1, wireNames } from '../events/define.ts'
+import { namedShapes, type Shape, type Shapes, v1 } from '../events/define.ts'
 import { metaSchema } from '../events/meta.ts'
 import type { Sealer } from '../events/personal.ts'
 import type { IndexedEvent } from '../verifier/export/event-fields.ts'
@@ -28,12 +28,7 @@ const sealedFieldsOf = ({ sealed, schema }: Pick<Shape, 'sealed' | 'schema'>): r
 /** Sealed fields of the data, by category and wire name. */
 const DATA: ReadonlyMap<string, readonly SealedField[]> = new Map(
   Object.entries<Shapes>(catalog).flatMap(([category, shapes]) =>
-    Object.entries(shapes).flatMap(([type, newest]) => {
-      const found: (readonly [string, readonly SealedField[]])[] = []
-      for (let shape: Shape | undefined = newest; shape; shape = shape.from)
-        for (const wire of wireNames(type, shape)) found.push([`${category} ${wire}`, sealedFieldsOf(shape)])
-      return found
-    }),
+    namedShapes(shapes).map(([wire, shape]) => [`${category} ${wire}`, sealedFieldsOf(shape)] as const),
   ),
 )
 const META = sealedFieldsOf(v1(metaSchema))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { shortFloat32 } from '../../src/events/float32.ts'
+import { shortFloat32 } from '../../src/events/flag.ts'
 
 await t.test('the printed text of a float32 parses to the same float32', (t) => {
   fc.assert(

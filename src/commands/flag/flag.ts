@@ -203,11 +203,12 @@ function* changeSteps(flag: Flag, ask: ChangeRequest): Generator<Decided<Flag, F
   yield* insistOnSize(decidedInOrder(flag, ask))
 }
 
-const decideChanges: Decide<ChangeCommands> = { ChangeFlag: (flag, ask) => eventsOf(changeSteps(flag, ask)) }
-
 export type FlagCommands = SingleCommands & ChangeCommands
 
-const decide: Decide<FlagCommands> = { ...decideSingle, ...decideChanges }
+const decide: Decide<FlagCommands> = {
+  ...decideSingle,
+  ChangeFlag: (flag, ask) => eventsOf(changeSteps(flag, ask)),
+}
 
 /** Returns the flag, or the state of an absent flag if the flag belongs to an earlier incarnation of its namespace. */
 const met = (flag: Flag, command: OfFlag): Flag => (lives(flag, command) ? flag : absent(flag))

@@ -1,7 +1,7 @@
 import { invalid, refuse } from '../../base/errors.ts'
 import { changed, changes, moved, replaced, without } from '../../events/change.ts'
 import type { Distribution, Move, Rule, SegmentOperator, Use } from '../../events/flag.ts'
-import { shortFloat32 } from '../../events/float32.ts'
+import { shortFloat32 } from '../../events/flag.ts'
 import { type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, used } from './state.ts'
 
 type Ranked = { readonly id: string; readonly rank: number }

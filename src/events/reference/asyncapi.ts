@@ -1,6 +1,6 @@
 import { version } from '../../base/version.ts'
 import { catalog, streams } from '../catalog.ts'
-import { type Shape, type Shapes, wireNames } from '../define.ts'
+import { namedShapes, type Shapes, typeName } from '../define.ts'
 import type { About } from '../fields.ts'
 import { metaSchema } from '../meta.ts'
 
@@ -70,6 +70,7 @@ const textFor = (name: string, { unit = '', personal }: SchemaNode): string => {
   return BY_UNIT.find(([beginning]) => unit.startsWith(beginning))?.[1] ?? 'text'
 }
 
+/** A value with every field of a schema. */
 const exampleFor = (name: string, node: SchemaNode): unknown => {
   if (node.enum) return node.enum[0]
   if (node.anyOf) return exampleFor(name, node.anyOf[0]!)
@@ -85,9 +86,6 @@ const exampleFor = (name: string, node: SchemaNode): unknown => {
   }
   return scalars[node.type ?? 'string'] ?? 'text'
 }
-
-/** A value with every field of a schema. */
-const exampleOf = (node: SchemaNode): unknown => exampleFor('', node)
 
 /** Formats of texts by unit. */
 const FORMATS: Readonly<Record<string, string>> = {
@@ -123,17 +121,10 @@ export type EventSchema = {
 
 /** Events of a category under all names under which they were ever written, newest shape first. */
 export const eventSchemas = (shapes: Shapes): readonly EventSchema[] =>
-  Object.entries(shapes).flatMap(([type, newest]) => {
-    const all: EventSchema[] = []
-    for (let shape: Shape | undefined = newest; shape; shape = shape.from) {
-      const node: SchemaNode = shape.schema
-      const { version } = shape
-      for (const wire of wireNames(type, shape)) {
-        const about = { description: node.description ?? '', schema: plainSchema(node), example: exampleOf(node) }
-        all.push({ wire, type: wire.replace(/\.v\d+$/, ''), version, ...about })
-      }
-    }
-    return all
+  namedShapes(shapes).map(([wire, { version, schema }]) => {
+    const node: SchemaNode = schema
+    const about = { description: node.description ?? '', schema: plainSchema(node), example: exampleFor('', node) }
+    return { wire, type: typeName(wire), version, ...about }
   })
 
 type Category = keyof typeof streams

@@ -1,7 +1,6 @@
 import { changeFields } from '../change.ts'
 import type { DataOf } from '../define.ts'
-import { type FlagEvent, flagEvents, type Rule } from '../flag.ts'
-import { shortFloat32 } from '../float32.ts'
+import { type FlagEvent, flagEvents, type Rule, shortFloat32 } from '../flag.ts'
 import { namespaceEvents } from '../namespace.ts'
 import { type SegmentEvent, segmentEvents } from '../segment.ts'
 import { changedFields, counted, joined, plain, quoted, type Summaries } from './sentence.ts'

@@ -2,7 +2,7 @@ import type * as contract from '../../contract/evaluation.ts'
 import { comparisonTypes, rolloutTypes, segmentOperators } from '../../contract/readers/fields.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { FailedConstraint, Trace, TraceStep } from '../../evaluation/trace.ts'
-import { shortFloat32 } from '../../events/float32.ts'
+import { shortFloat32 } from '../../events/flag.ts'
 import { membersOf } from '../wire/pieces.ts'
 
 /**

@@ -5,7 +5,7 @@ import type { Distribution, Rule } from '../../contract/flags/rule.ts'
 import type { Variant } from '../../contract/flags/variant.ts'
 import { flagTypes, rolloutTypes, segmentOperators } from '../../contract/readers/fields.ts'
 import type { SegmentOperator } from '../../events/flag.ts'
-import { shortFloat32 } from '../../events/float32.ts'
+import { shortFloat32 } from '../../events/flag.ts'
 import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'
 
 type OfFlag = Pick<FlagDoc, 'namespace' | 'key'>

@@ -9,7 +9,7 @@ import {
   snapshotMatchTypes,
 } from '../../contract/flags/snapshot.ts'
 import { flagTypes, rolloutTypes, segmentOperators } from '../../contract/readers/fields.ts'
-import { shortFloat32 } from '../../events/float32.ts'
+import { shortFloat32 } from '../../events/flag.ts'
 import type { FlagStore } from '../../projections/flag-memory/flag-store.ts'
 import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'
 import type { SegmentDoc } from '../../projections/resource-model.ts'
