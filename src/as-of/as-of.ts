@@ -1,6 +1,9 @@
-import { invalid } from '../base/errors.ts'
-import type { AnyEvent } from '../events/define.ts'
+import type { Openness } from '../access/openness.ts'
+import { invalid, refuse } from '../base/errors.ts'
+import { accessEvents } from '../events/access.ts'
+import { type AnyEvent, reader } from '../events/define.ts'
 import type { EventLog } from '../events/log.ts'
+import { unreadableOf } from '../events/unreadable.ts'
 import type { Compile, Live } from '../projections/flag-memory/namespace-state.ts'
 import { type FlagDoc, flags, segmentsAsked } from '../projections/flags.ts'
 import { lastKnown, type Projection, project, readable } from '../projections/projection.ts'
@@ -10,6 +13,27 @@ import type { Row, View } from '../projections/views.ts'
 import { type ListSources, listsAsOf, type ReadAsOf } from './lists.ts'
 import { type AsOfReads, viewBehind, WAIT_MS } from './reads.ts'
 import type { TokenListRequest } from './tokens.ts'
+
+const read = reader(accessEvents)
+
+/**
+ * Returns the settings of access without a credential at a position, as the history recorded them. The result is
+ * undefined if nothing is recorded.
+ */
+export const opennessAt = async (log: Pick<EventLog, 'read'>, position: bigint): Promise<Openness | undefined> => {
+  let last: Openness | undefined
+  try {
+    for await (const page of log.read('access-main'))
+      for (const event of page) {
+        if (last && event.position > position) return last
+        last = read(event.type, event.data).data
+      }
+  } catch (error) {
+    if (unreadableOf(error)) refuse('event_unreadable')
+    throw error
+  }
+  return last
+}
 
 /** A moment of the log: after the last event up to an instant (RFC 3339 UTC with milliseconds) or up to a position. */
 export type Moment = { readonly instant: string } | { readonly position: bigint }
@@ -62,9 +86,6 @@ const once = <T>(read: (...names: readonly string[]) => Promise<T>) => {
     return asked
   }
 }
-
-/** One page of a list of tokens, the total over all pages, and the number of unreadable tokens left out. */
-type TokensPage = { readonly docs: readonly TokenDoc[]; readonly total: number; readonly left: number }
 
 type InNamespace = { readonly incarnation: string }
 const living = <D extends object>(row: Row<D> | undefined): Live<D> | undefined =>
@@ -159,12 +180,12 @@ export const asOf =
       segment,
       ...lists,
       /** The compiled flag. */
-      compiled: (namespace: string, key: string) => compiled(namespace, key),
+      compiled,
       /** Rows of streams of one read model, unreadable and deleted ones included; undefined for an unwritten stream. */
       rows: read,
       token: async (id: string): Promise<Live<TokenDoc> | undefined> => living((await read(tokens, [id]))[0]),
-      /** One page of tokens, oldest first. */
-      tokens: async (asked: Omit<TokenListRequest, 'closed'>): Promise<TokensPage> => {
+      /** One page of tokens, oldest first, the total over all pages, and the number of unreadable tokens left out. */
+      tokens: async (asked: Omit<TokenListRequest, 'closed'>) => {
         if (!(await viewsReached(tokens, position, WAIT_MS))) viewBehind(position)
         const unreadable = closed.all(tokens.category).map(([id]) => id)
         const { ids, total, left } = await reads.tokens(position, { ...asked, closed: unreadable }, signal)

@@ -1,16 +1,62 @@
 import { isRefusal, refuse } from '../base/errors.ts'
-import { timeSlicer } from '../base/event-loop.ts'
-import { type FairGate, fairGate } from '../base/gate.ts'
+import { sliced, timeSlicer } from '../base/event-loop.ts'
+import { fairGate } from '../base/gate.ts'
 import type { EventLog, ReadParts, Stored, StreamStart } from '../events/log.ts'
 import { unreadableOf } from '../events/unreadable.ts'
 import { resources } from '../projections/all.ts'
-import type { Sealed } from '../projections/history/log-marks.ts'
+import { type Mark, markBefore, markSeals, markView, type Sealed, settled } from '../projections/history/log-marks.ts'
 import { foldFrom, STATE_EVERY, type State, stateSeals, stateView } from '../projections/history/stream-states.ts'
 import { type AnyProjection, project } from '../projections/projection.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { FindLeast, Row, Views } from '../projections/views.ts'
-import { type Guarded, type LogFor, positionFinder } from './positions.ts'
 import { type TokenListRequest, type TokenPlaces, tokensAt } from './tokens.ts'
+
+/** Runs a query on a view within the limit of concurrent reads; undefined while the view is unavailable. */
+type Guarded = <T>(work: () => Promise<T>) => Promise<T | undefined>
+/** The log, with reads that reject after the signal aborts. */
+type LogFor = (signal: AbortSignal) => Pick<EventLog, 'read' | 'readAll'>
+
+type Sources = {
+  readonly log: Pick<EventLog, 'head'>
+  readonly views: Pick<Views, 'list' | 'getMany' | 'checkpoint'>
+  readonly key: Uint8Array
+}
+
+/** Finds the position of an instant with the marks, and between two marks with the log. */
+const positionFinder = (
+  { log, views, key }: Sources,
+  ask: Guarded,
+  logFor: LogFor,
+): ((instant: string, signal: AbortSignal) => Promise<bigint>) => {
+  const marks = markSeals(key)
+  const find = async <D extends object>(keys: readonly string[]) =>
+    (await ask(() => views.getMany<D>(markView, keys))) ?? []
+
+  /** The first mark after an instant. */
+  const markBehind = async (instant: string): Promise<Mark | undefined> => {
+    const query = { where: { time: { from: `${instant}~` } }, order: 'time', limit: 1 }
+    const doc = (await ask(() => views.list<Sealed<Mark>>(markView, query)))?.rows[0]?.doc
+    return doc && marks.holds(doc) ? doc : undefined
+  }
+
+  return async (instant, signal) => {
+    signal.throwIfAborted()
+    const behind = await markBehind(instant)
+    let index = behind?.index ?? (await ask(() => views.checkpoint(markView)))?.events ?? 0
+    let mark = await markBefore(find, marks.holds, index)
+    for (; mark && mark.time > instant; mark = await markBefore(find, marks.holds, index)) ({ index } = mark)
+    let [position, time] = [BigInt(mark?.at ?? 0), mark?.time ?? '']
+    const to = behind ? BigInt(behind.at) : await log.head()
+    for await (const page of logFor(signal).readAll(position, to)) {
+      for (const event of page) {
+        time = settled(time, event)
+        if (time > instant) return position
+        ;({ position } = event)
+      }
+    }
+    return position
+  }
+}
 
 /** Timeout in ms for the views or memory to reach the position of an answer. */
 export const WAIT_MS = 2_000
@@ -35,20 +81,21 @@ type Reading = Together & {
   readonly ask: Guarded
   readonly hold: <T>(work: () => Promise<T>) => Promise<T>
   readonly holds: (state: Sealed<State>) => boolean
+  readonly pause: ReturnType<typeof timeSlicer>
 }
 
 /**
  * Returns the rows of the first of the documents at a position, computed from stored states and events that are read
  * together. A document is read with `alone` if its stored state is outdated or it has too many events. Returns no row
- * if the first document exceeds the size of a batch. The function awaits `step` before it reads each document.
+ * if the first document exceeds the size of a batch.
  */
 const rowsTogether =
-  ({ least, parts, ask, hold, holds }: Reading) =>
+  ({ least, parts, ask, hold, holds, pause }: Reading) =>
   async (
     position: bigint,
     sources: readonly Source[],
     alone: (n: number) => Promise<Row | undefined>,
-    step: () => Promise<void> | undefined,
+    signal: AbortSignal,
   ): Promise<readonly (Row | undefined)[]> => {
     const streams = sources.map(({ stream }) => stream)
     const from = { by: 'stream', order: 'before', from: -Number(position) }
@@ -57,12 +104,13 @@ const rowsTogether =
     const begins = states.map((state, n): StreamStart => [streams[n]!, BigInt(state?.revision ?? 0)])
     const pages = await hold(() => parts(begins, STATE_EVERY + 1, position))
     const rows: (Row | undefined)[] = []
-    for (const [n, events] of pages.entries()) {
-      await step()
-      const { model, stream } = sources[n]!
-      const row = events ? await foldFrom(onePage(events), model, stream, states[n], () => true) : 'stale'
-      rows.push(row === 'stale' ? await alone(n) : row)
-    }
+    for await (const part of sliced([pages.entries()], pause))
+      for (const [n, events] of part) {
+        signal.throwIfAborted()
+        const { model, stream } = sources[n]!
+        const row = events ? await foldFrom(onePage(events), model, stream, states[n], () => true) : 'stale'
+        rows.push(row === 'stale' ? await alone(n) : row)
+      }
     return rows
   }
 
@@ -104,27 +152,6 @@ const sourceOf = ([name, id]: Wanted): Source => {
   const model = resources.find((each) => each.name === name)!
   return { model, stream: `${model.category}-${id}` }
 }
-
-/** Passes pages of the log through, and requests each page within the limit of concurrent reads. */
-async function* inTurn<T>(places: Pick<FairGate, 'run'>, pages: AsyncIterable<T>): AsyncGenerator<T> {
-  const source = pages[Symbol.asyncIterator]()
-  try {
-    for (;;) {
-      const { done, value } = await places.run(() => source.next())
-      if (done) return
-      yield value
-    }
-  } finally {
-    await source.return?.()
-  }
-}
-
-/** Returns undefined while a view is unavailable, because views only make reads faster here. */
-const whereThere = <T>(work: Promise<T>): Promise<T | undefined> =>
-  work.catch((error: unknown) => {
-    if (isRefusal(error, 'backend_unavailable')) return undefined
-    throw error
-  })
 
 /**
  * Documents per read, as a multiple of `atOnce`. The number limits memory, because an answer may have no memory for
@@ -182,11 +209,18 @@ export const asOfReads = ({ log, views, together, key, atOnce }: AsOfSources): A
   /** Returns a log whose reads respect the limit of concurrent reads, and reject after the signal aborts. */
   const logFor: LogFor = (signal) => {
     const watched = async function* <T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
-      for await (const page of inTurn(places, pages)) {
-        signal.throwIfAborted()
-        yield page
-        await pause()
-        signal.throwIfAborted()
+      const source = pages[Symbol.asyncIterator]()
+      try {
+        for (;;) {
+          const { done, value } = await places.run(() => source.next())
+          if (done) return
+          signal.throwIfAborted()
+          yield value
+          await pause()
+          signal.throwIfAborted()
+        }
+      } finally {
+        await source.return?.()
       }
     }
     return {
@@ -194,7 +228,12 @@ export const asOfReads = ({ log, views, together, key, atOnce }: AsOfSources): A
       readAll: (after, to) => watched(log.readAll(after, to)),
     }
   }
-  const ask: Guarded = (work) => whereThere(places.run(work))
+  const ask: Guarded = (work) =>
+    places.run(work).catch((error: unknown) => {
+      // Views only make reads faster here.
+      if (isRefusal(error, 'backend_unavailable')) return undefined
+      throw error
+    })
   const stateAt = async (stream: string, position: bigint): Promise<State | undefined> => {
     const where = { stream: { equals: [stream] }, before: { from: -Number(position) } }
     const query = { where, order: 'before', limit: 1 }
@@ -219,15 +258,11 @@ export const asOfReads = ({ log, views, together, key, atOnce }: AsOfSources): A
     }
   }
 
-  const ofMany = together && rowsTogether({ ...together, ask, hold: places.run, holds: states.holds })
+  const ofMany = together && rowsTogether({ ...together, ask, hold: places.run, holds: states.holds, pause })
   const rowsAt = async (position: bigint, wanted: readonly Wanted[], signal: AbortSignal) => {
     const alone = (one: Wanted) => rowAt(position, one, signal)
     if (!ofMany) return each(wanted, atOnce, alone)
-    const step = () => {
-      signal.throwIfAborted()
-      return pause()
-    }
-    const rows = await ofMany(position, wanted.map(sourceOf), (n) => alone(wanted[n]!), step)
+    const rows = await ofMany(position, wanted.map(sourceOf), (n) => alone(wanted[n]!), signal)
     return rows.length > 0 ? rows : [await alone(wanted[0]!)]
   }
 
@@ -235,14 +270,12 @@ export const asOfReads = ({ log, views, together, key, atOnce }: AsOfSources): A
     positionOf: positionFinder({ log, views, key }, ask, logFor),
     rows: (position, wanted, signal) => rowsAt(position, wanted.slice(0, GO * atOnce), signal),
     tokens: (position, asked, signal) => {
-      const list: Views['list'] = (view, query) => {
+      const held = <T>(work: () => Promise<T>): Promise<T> => {
         signal.throwIfAborted()
-        return places.run(() => views.list(view, query))
+        return places.run(work)
       }
-      const values: Views['values'] = (...args) => {
-        signal.throwIfAborted()
-        return places.run(() => views.values(...args))
-      }
+      const list: Views['list'] = (view, query) => held(() => views.list(view, query))
+      const values: Views['values'] = (...args) => held(() => views.values(...args))
       const read = (ids: readonly string[]) =>
         each(ids, atOnce, (id) => rowAt(position, [tokens.name, id], signal)) as Promise<(Row<TokenDoc> | undefined)[]>
       return tokensAt({ views: { list, values }, read }, position, asked)

@@ -11,10 +11,6 @@ const recordedOf = (...[{ category, data }, { type }]: Parameters<SummaryOf>): R
 /** Returns the summary of an event (api.md §16.2). */
 export const summaryOfEvent: SummaryOf = (fields, record) => summaryOf(recordedOf(fields, record))
 
-/** Writes the end of the JSON of an event: its stored data and envelope, and its opened personal data. */
-const withTexts = (members: object, data: string, meta: string, personal: string): string =>
-  `${JSON.stringify(members).slice(0, -1)},"data":${data},"meta":${meta}${personal}}`
-
 /** A stored text in an answer of JSON. A text that is no JSON object becomes a JSON string. */
 export const validText = (text: string, parsed: object | undefined): string =>
   parsed ? storedText(text) : JSON.stringify(text)
@@ -35,31 +31,28 @@ export const eventJson = (
   const { index, record, fields } = event
   const { type, version, category, namespace, subject, method, provider, outcome, actor, meta } = fields
   const recorded = recordedOf(fields, record)
-  return withTexts(
-    {
-      index,
-      position: String(record.position),
-      time: record.time,
-      type,
-      version,
-      category,
-      stream: record.stream,
-      revision: Number(record.revision),
-      id: record.id,
-      namespace,
-      subject,
-      method,
-      provider,
-      outcome,
-      command: meta?.command,
-      actor: { ...actor, name },
-      ...Object.fromEntries(ENVELOPE.map((member) => [member, meta?.[member]])),
-      summary: summaryOf(recorded),
-      changes: changesOf(recorded),
-      sealed,
-    },
-    validText(record.data, fields.data),
-    validText(record.meta, fields.meta),
-    personalMember(opened),
-  )
+  const members = {
+    index,
+    position: String(record.position),
+    time: record.time,
+    type,
+    version,
+    category,
+    stream: record.stream,
+    revision: Number(record.revision),
+    id: record.id,
+    namespace,
+    subject,
+    method,
+    provider,
+    outcome,
+    command: meta?.command,
+    actor: { ...actor, name },
+    ...Object.fromEntries(ENVELOPE.map((member) => [member, meta?.[member]])),
+    summary: summaryOf(recorded),
+    changes: changesOf(recorded),
+    sealed,
+  }
+  const [stored, envelope] = [validText(record.data, fields.data), validText(record.meta, fields.meta)]
+  return `${JSON.stringify(members).slice(0, -1)},"data":${stored},"meta":${envelope}${personalMember(opened)}}`
 }

@@ -99,12 +99,6 @@ export type Sources = {
   readonly signal: AbortSignal
 }
 
-/** Condition that holds where all given conditions hold; undefined if none is given. */
-const allOf = (conditions: readonly (UpTo | undefined)[]): UpTo | undefined => {
-  const given = conditions.filter((one) => one !== undefined)
-  return given.length === 0 ? undefined : (place) => given.every((holds) => holds(place))
-}
-
 /**
  * Condition of the places in the log that come before a range. Each of these bounds alone excludes events before the
  * range.
@@ -118,12 +112,13 @@ const beforeRange = ({ after, afterIndex }: RangeBounds, from: string | undefine
 }
 
 /** Condition of the places in the log up to the end of a range. */
-const withinRange = ({ before, beforeIndex }: RangeBounds, to: string | undefined): UpTo | undefined =>
-  allOf([
-    before === undefined ? undefined : ({ position }) => position < before,
-    beforeIndex === undefined ? undefined : ({ index }) => index < beforeIndex,
-    to === undefined ? undefined : ({ time }) => time < to,
-  ])
+const withinRange = ({ before, beforeIndex }: RangeBounds, to: string | undefined): UpTo | undefined => {
+  if (before === undefined && beforeIndex === undefined && to === undefined) return undefined
+  return ({ index, position, time }) =>
+    (before === undefined || position < before) &&
+    (beforeIndex === undefined || index < beforeIndex) &&
+    (to === undefined || time < to)
+}
 
 /** Finds the part of the log that a range covers. Bounds of time are compared with settled times. */
 export const rangeOf = async (

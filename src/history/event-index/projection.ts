@@ -3,22 +3,18 @@ import type { Stored } from '../../events/log.ts'
 import type { LogProjection, Sources } from '../../projections/history/log-marks.ts'
 import type { Checkpoint, Row } from '../../projections/views.ts'
 import { eachValue, LISTED, type Listed } from '../../verifier/export/filter.ts'
-import { SEGMENT, type StoredSet, storedSet } from './bitmap.ts'
+import { SEGMENT, storedSet } from './bitmap.ts'
 import {
   FACETS,
   FIRST,
-  facetKey,
   hashedText,
-  hashesKey,
   type IndexDoc,
   indexView,
   isFacet,
   positionsIn,
-  positionsKey,
   positionsText,
+  rowKey,
   rowSeals,
-  timeRangeKey,
-  timesKey,
   timesText,
   valueHash,
 } from './rows.ts'
@@ -38,9 +34,6 @@ const addOffset = (offsets: Offsets, value: string, offset: number): void => {
   } else if (found !== offset) offsets.set(value, [found, offset])
 }
 
-const storedSets = (offsets: Offsets): Readonly<Record<string, StoredSet>> =>
-  Object.fromEntries(Array.from(offsets, ([value, found]) => [value, storedSet(found)]))
-
 const INSTANT = /^\d{4}-\d{2}-(\d{2})T(?!24)\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
 /** Time in epoch ms; undefined if it is not an RFC 3339 UTC text with milliseconds. */
@@ -56,27 +49,24 @@ type RowText = readonly [key: string, text: string]
 
 /** Collects the events of one segment. */
 const openSegment = (number: number, hashOf: ReturnType<typeof valueHash>) => {
-  const facets = new Map<Listed, Offsets>(FACETS.map((name) => [name, new Map()]))
-  const hashed = new Map<Listed, Offsets>(
-    LISTED.flatMap((name) => (isFacet(name) ? [] : [[name, new Map() as Offsets]])),
-  )
+  const byName = new Map<Listed, Offsets>(LISTED.map((name) => [name, new Map()]))
   const [positions, times]: [number[], number[]] = [[], []]
   let isIndexable = true
 
   const addValue = (name: Listed, value: string, offset: number) => {
     if (value.length > LONGEST) isIndexable = false
-    else addOffset(facets.get(name) ?? hashed.get(name)!, value, offset)
+    else addOffset(byName.get(name)!, value, offset)
   }
 
   const hashParts = async (): Promise<readonly RowText[]> => {
     const texts = new Map(FIRST.map((first) => [first, '']))
-    for (const [name, values] of hashed)
-      for await (const part of sliced([values], backgroundSlicer()))
+    for (const [name, values] of byName)
+      for await (const part of sliced(isFacet(name) ? [] : [values], backgroundSlicer()))
         for (const [value, offsets] of part) {
           const hash = hashOf(name, value)
           texts.set(hash[0]!, texts.get(hash[0]!)! + hashedText(hash, storedSet(offsets)))
         }
-    return Array.from(texts, ([first, text]) => [hashesKey(first, number), `${text};`] as const)
+    return Array.from(texts, ([first, text]) => [rowKey(first, number), `${text};`] as const)
   }
 
   return {
@@ -95,16 +85,17 @@ const openSegment = (number: number, hashOf: ReturnType<typeof valueHash>) => {
      * events.
      */
     parts: async (): Promise<readonly RowText[]> => {
-      const positionsPart: RowText = [positionsKey(number), positionsText(positions)]
+      const positionsPart: RowText = [rowKey('positions', number), positionsText(positions)]
       if (!isIndexable) return [positionsPart]
       const [first, last] = [Math.min(...times), Math.max(...times)].map((ms) => new Date(ms).toISOString())
-      const facetParts = FACETS.map(
-        (name): RowText => [facetKey(name, number), JSON.stringify(storedSets(facets.get(name)!))],
-      )
+      const facetParts = FACETS.map((name): RowText => {
+        const sets = Array.from(byName.get(name)!, ([value, found]) => [value, storedSet(found)])
+        return [rowKey(name, number), JSON.stringify(Object.fromEntries(sets))]
+      })
       return [
         positionsPart,
-        [timesKey(number), timesText(times)],
-        [timeRangeKey(number), JSON.stringify({ first, last })],
+        [rowKey('times', number), timesText(times)],
+        [rowKey('timeRange', number), JSON.stringify({ first, last })],
         ...facetParts,
         ...(await hashParts()),
       ]
@@ -124,7 +115,7 @@ export const eventIndex = (key: Uint8Array): LogProjection & { readonly block: n
   /** Position before a segment: that of the last event of the segment before it. */
   const positionBefore = async ({ find }: Sources, number: number): Promise<bigint | undefined> => {
     if (number === 0) return 0n
-    const [row] = await find<IndexDoc>([positionsKey(number - 1)])
+    const [row] = await find<IndexDoc>([rowKey('positions', number - 1)])
     const text = row && textOf(row)
     return text === undefined ? undefined : BigInt(positionsIn(text).at(-1)!)
   }

@@ -94,15 +94,11 @@ export const rowSeals = (key: Uint8Array) => {
   }
 }
 
-const numbered = (part: string, segment: number): string => `${part}/${String(segment).padStart(12, '0')}`
-
-/** Key of the row with the sets of one property. */
-export const facetKey = (name: Facet, segment: number): string => numbered(name, segment)
-export const timeRangeKey = (segment: number): string => numbered('timeRange', segment)
-export const timesKey = (segment: number): string => numbered('times', segment)
-export const positionsKey = (segment: number): string => numbered('positions', segment)
-/** Key of the row with the hashes that begin with one character. A full segment has this row even without hashes. */
-export const hashesKey = (first: string, segment: number): string => numbered(first, segment)
+/**
+ * Key of a row of a segment. `part`: a property with its sets, `positions`, `times` or `timeRange` of all events, or the
+ * first character of hashes. A full segment has a row of hashes even without any.
+ */
+export const rowKey = (part: string, segment: number): string => `${part}/${String(segment).padStart(12, '0')}`
 
 /** Characters with which hashes can begin. */
 export const FIRST = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_']

@@ -16,19 +16,15 @@ import {
 import {
   type Facet,
   type FacetSets,
-  facetKey,
   hashedSet,
-  hashesKey,
   type IndexDoc,
   indexView,
   isFacet,
   positionsIn,
-  positionsKey,
+  rowKey,
   rowSeals,
   type TimeRange,
-  timeRangeKey,
   timesIn,
-  timesKey,
   valueHash,
 } from './rows.ts'
 
@@ -52,7 +48,7 @@ const facetCondition = (name: Facet, values: FilterValues): Condition => {
   const passes = listedTest(name, values)
   const isWanted = values.any.length > 0
   return {
-    keys: (segment) => [facetKey(name, segment)],
+    keys: (segment) => [rowKey(name, segment)],
     bits: ([text]) => {
       const chosen = noBits()
       for (const [value, set] of facetSets(text!)) if (passes([value]) === isWanted) addSet(chosen, set)
@@ -68,7 +64,7 @@ const facetCondition = (name: Facet, values: FilterValues): Condition => {
 const hashCondition = (wanted: readonly string[], unwanted: readonly string[]): Condition => {
   const first = [...new Set([...wanted, ...unwanted].map((hash) => hash[0]!))]
   return {
-    keys: (segment) => first.map((character) => hashesKey(character, segment)),
+    keys: (segment) => first.map((character) => rowKey(character, segment)),
     bits: (texts) => {
       const withAny = (hashes: readonly string[]) => {
         const bits = noBits()
@@ -91,7 +87,7 @@ const canHave = (streams: readonly string[], category: string): boolean =>
 
 /** Events whose category can have one of these streams. */
 const streamCondition = ({ any }: FilterValues): Condition => ({
-  keys: (segment) => [facetKey('category', segment)],
+  keys: (segment) => [rowKey('category', segment)],
   bits: ([text]) => {
     if (any.length === 0) return everyEvent()
     const bits = noBits()
@@ -152,27 +148,17 @@ const timeTest = ({ first, last }: TimeRange, { from, to }: EventFilter): 'all' 
 
 /** Reads the rows of single segments. Their content is undefined if a row is missing or its MAC does not match. */
 const segmentReader = (read: ReturnType<typeof textReader>) => {
-  const textAt = async (key: string): Promise<string | undefined> => (await read([key])).get(key)
-
-  /** Positions of the events of a segment; undefined if they are unknown. */
-  const positionsOf = async (segment: number): Promise<readonly number[] | undefined> => {
-    const text = await textAt(positionsKey(segment))
-    return text === undefined ? undefined : positionsIn(text)
+  const contentOf = async <T>(part: string, segment: number, parse: (text: string) => T): Promise<T | undefined> => {
+    const text = (await read([rowKey(part, segment)])).values().next().value
+    return text === undefined ? undefined : parse(text)
   }
-
-  /** Times (epoch ms) of the events of a segment; undefined if they are unknown. */
-  const timesOf = async (segment: number): Promise<readonly number[] | undefined> => {
-    const text = await textAt(timesKey(segment))
-    return text === undefined ? undefined : timesIn(text)
+  return {
+    positionsOf: (segment: number) => contentOf('positions', segment, positionsIn),
+    /** Times (epoch ms) of the events of a segment. */
+    timesOf: (segment: number) => contentOf('times', segment, timesIn),
+    /** Events of a segment by the values of a property. */
+    valuesOf: (segment: number, name: Facet) => contentOf(name, segment, facetSets),
   }
-
-  /** Events of a segment by the values of a property; undefined if they are unknown. */
-  const valuesOf = async (segment: number, name: Facet) => {
-    const text = await textAt(facetKey(name, segment))
-    return text === undefined ? undefined : facetSets(text)
-  }
-
-  return { positionsOf, timesOf, valuesOf }
 }
 
 /** Searches the index of events. */
@@ -201,12 +187,12 @@ export const eventSearch = (sources: Sources) => {
       const { conditions, isExact } = indexConditions(filter, hashOf)
       const isTimed = filter.from !== undefined || filter.to !== undefined
       const keysOf = (segment: number) => [
-        ...(isTimed ? [timeRangeKey(segment)] : []),
+        ...(isTimed ? [rowKey('timeRange', segment)] : []),
         ...conditions.flatMap(({ keys }) => keys(segment)),
       ]
       const bitsIn = async (segment: number, texts: ReadonlyMap<string, string>): Promise<Bitmap | undefined> => {
         if (!keysOf(segment).every((key) => texts.has(key))) return undefined
-        const range = texts.get(timeRangeKey(segment))
+        const range = texts.get(rowKey('timeRange', segment))
         const bits = range ? await withinTime(segment, JSON.parse(range) as TimeRange, filter) : everyEvent()
         for (const { keys, bits: meeting } of conditions) {
           if (!bits || isEmpty(bits)) return bits
