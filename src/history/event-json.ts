@@ -1,6 +1,5 @@
 import { changesOf } from '../events/changes-of.ts'
-import type { Recorded } from '../events/summary.ts'
-import { summaryOf } from '../events/summary.ts'
+import { type Recorded, summaryOf } from '../events/summary.ts'
 import type { IndexedEvent } from '../verifier/export/event-fields.ts'
 import type { SummaryOf } from '../verifier/export/filter.ts'
 import { personalMember, storedText } from '../verifier/export/read-line.ts'

@@ -1,7 +1,6 @@
 import { refuse } from '../../base/errors.ts'
 import { changed, changes, moved, replaced, without } from '../../events/change.ts'
-import type { Rollout, SegmentOperator, Use } from '../../events/flag.ts'
-import { shortFloat32 } from '../../events/flag.ts'
+import { type Rollout, type SegmentOperator, shortFloat32, type Use } from '../../events/flag.ts'
 import { freeRank, numbered, operatorOf, ordered } from './rules.ts'
 import { type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, used } from './state.ts'
 

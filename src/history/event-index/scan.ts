@@ -56,20 +56,20 @@ async function* partsOf(
   found: FilterSearch,
   range: LogRange,
   isDescending = false,
-): AsyncGenerator<SegmentPart> {
+): AsyncGenerator<readonly SegmentPart[]> {
   const { low, high } = range
   if (high.index <= low.index) return
   const most = Math.max(1, Math.min(BATCH, Math.floor(ROWS / Math.max(1, found.rows))))
   for (const segments of batchesOf(range, most, isDescending)) {
     if (signal.aborted) return
     const bitmaps = await found.find(segments)
-    for (const [n, segment] of segments.entries()) {
+    yield segments.map((segment, n) => {
       const begin = segment * SEGMENT
       const [first, last] = [Math.max(begin, low.index + 1), Math.min(begin + SEGMENT - 1, high.index)]
       const bits = bitmaps[n]
       if (bits && last + 1 - first < SEGMENT) intersect(bits, bitsBetween(first - begin, last + 1 - begin))
-      yield { segment, first, last, bits, isExact: found.isExact }
-    }
+      return { segment, first, last, bits, isExact: found.isExact }
+    })
   }
 }
 
@@ -191,8 +191,8 @@ export async function* scanRange(sources: Sources, filter: EventFilter, range: L
   const passes = eventFilter(filter, summaryOfEvent)
   const search = sources.search.by(filter)
   if (search.isPlain) return yield* scanAll(sources, passes, range, isDescending)
-  for await (const part of partsOf(sources, search, range, isDescending))
-    yield* scanPart(sources, passes, part, range, isDescending)
+  for await (const parts of partsOf(sources, search, range, isDescending))
+    for (const part of parts) yield* scanPart(sources, passes, part, range, isDescending)
 }
 
 type ScanOptions = {
@@ -219,18 +219,17 @@ export const scanEvents = async (
   const passes = eventFilter(filter, summaryOfEvent)
   const pause = timeSlicer()
   let examined = 0
-  for await (const part of partsOf(sources, sources.search.by(filter), range)) {
-    if (!(part.bits && part.isExact && (await decided(part.segment, part.bits))))
-      for await (const steps of sliced(scanPart(sources, passes, part, range), pause))
-        for (const { event } of steps) {
-          if (examined++ === most) return false
-          if (event) take(event)
-          if (isEnough()) return false
-        }
-    if (isEnough()) return false
-    const paused = pause()
-    if (paused) await paused
-  }
+  for await (const parts of sliced(partsOf(sources, sources.search.by(filter), range), pause))
+    for (const part of parts) {
+      if (!(part.bits && part.isExact && (await decided(part.segment, part.bits))))
+        for await (const steps of sliced(scanPart(sources, passes, part, range), pause))
+          for (const { event } of steps) {
+            if (examined++ === most) return false
+            if (event) take(event)
+            if (isEnough()) return false
+          }
+      if (isEnough()) return false
+    }
   sources.signal.throwIfAborted()
   return true
 }

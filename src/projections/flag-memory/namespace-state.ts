@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type FlagDoc, segmentsAsked } from '../flags.ts'
 import { compareOrder, lastKnown, readable } from '../projection.ts'
-import type { SegmentDoc } from '../resource-model.ts'
-import { type NamespaceDoc, namespaces } from '../resource-model.ts'
+import { type NamespaceDoc, namespaces, type SegmentDoc } from '../resource-model.ts'
 import type { Row } from '../views.ts'
 
 /** A row with a document. */

@@ -1,5 +1,4 @@
-import type { TokenSort } from '../token-status.ts'
-import { notDeleted, ofStatus, type TokenStatus, type Where } from '../token-status.ts'
+import { notDeleted, ofStatus, type TokenSort, type TokenStatus, type Where } from '../token-status.ts'
 import type { Access } from '../tokens.ts'
 
 /**
