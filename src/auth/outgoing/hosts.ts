@@ -47,15 +47,14 @@ export const wrongWithPrivateHost = (text: string): string | undefined => {
 /** Returns a test for URLs that may be called over plain http: the local machine and the listed hosts. */
 export const plainHttp = (named: readonly string[]): ((url: URL) => boolean) => {
   const tests = named.map((text) => {
-    const range = rangeOf(text)
-    if (range) return range.holds
     const name = text.toLowerCase()
-    return name.startsWith('.') ? (host: string) => host.endsWith(name) : (host: string) => host === name
+    return rangeOf(text)?.holds ?? ((host: string) => (name.startsWith('.') ? host.endsWith(name) : host === name))
   })
   return (url) => isLoopback(url) || tests.some((test) => test(hostOf(url)))
 }
 
-const PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
+/** Port of an http or https URL. */
+export const portOf = ({ port, protocol }: URL): number => Number(port) || (protocol === 'https:' ? 443 : 80)
 
 /**
  * Returns a test whether a URL is in a list in `NO_PROXY` syntax. Entries are names (each with its subdomains),
@@ -67,11 +66,9 @@ export const listed = (list: readonly string[]): ((url: URL) => boolean) => {
     if (text === '*') return () => true
     const [, six, named, port] = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d+))?$/.exec(text) ?? []
     const place = (six ?? named ?? text).toLowerCase()
-    const range = rangeOf(place)
     const name = place.replace(/^\*?\./, '').replace(/\.$/, '')
-    const isThere = range ? range.holds : (host: string) => name !== '' && `.${host}`.endsWith(`.${name}`)
-    return (url: URL) =>
-      isThere(hostOf(url)) && (port === undefined || Number(port) === Number(url.port || PORTS[url.protocol]))
+    const isThere = rangeOf(place)?.holds ?? ((host: string) => name !== '' && `.${host}`.endsWith(`.${name}`))
+    return (url: URL) => isThere(hostOf(url)) && (port === undefined || Number(port) === portOf(url))
   })
   return (url) => tests.some((test) => test(url))
 }

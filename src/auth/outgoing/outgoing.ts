@@ -5,12 +5,13 @@ import type { Clock } from '../../base/clock.ts'
 import { inChild, type Tracer } from '../../base/tracing.ts'
 import { ownError } from '../safe-cause.ts'
 import type { Trust } from './authority.ts'
+import { portOf } from './hosts.ts'
 import { proxyAuthorization } from './proxies.ts'
 
 /** Maximum size of an answer in bytes, unless the settings have another one. */
 const MOST = 1_048_576
-/** Time in ms after which an idle connection is closed. The clock of a call has every other limit. */
-const IDLE_MS = 60_000
+/** Time in ms after which an idle connection is closed, and most connections to one origin. The clock ends each call. */
+const KEPT = { keepAliveTimeout: 60_000, connections: 64, headersTimeout: 0, bodyTimeout: 0 } as const
 
 /** Network settings of outgoing calls. */
 export type Reach = {
@@ -82,10 +83,10 @@ const opening = (secureContext: SecureContext | undefined): Open => {
   }
 }
 
-type Tunnel = { readonly proxy: URL; readonly open: Open; readonly userAgent: string }
+type Tunnel = { readonly proxy: URL; readonly open: Open }
 
 /** Opens a connection to `host:port` through a proxy (CONNECT, RFC 9110 §9.3.6). Error messages name the proxy. */
-const tunnelTo = async (place: string, { proxy, open, userAgent }: Tunnel, signal: AbortSignal): Promise<Socket> => {
+const tunnelTo = async (place: string, { proxy, open }: Tunnel, userAgent: string, signal: AbortSignal) => {
   const client = new Client(proxy.origin, { connect: (options, done) => open(options, done, signal) })
   const headers = { host: place, 'user-agent': userAgent, ...proxyAuthorization(proxy) }
   const { statusCode, socket } = await client.connect({ path: place, headers, signal }).catch((error: unknown) => {
@@ -114,11 +115,11 @@ const read = async ({ statusCode, headers, body }: Dispatcher.ResponseData, most
 const traced =
   <A extends { readonly status: number }>(tracer: Tracer, send: (request: OutgoingRequest) => Promise<A>) =>
   async (request: OutgoingRequest): Promise<A> => {
-    const { protocol, hostname, port } = new URL(request.url)
+    const url = new URL(request.url)
     const attributes = {
       'http.request.method': request.method,
-      'server.address': hostname,
-      'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+      'server.address': url.hostname,
+      'server.port': portOf(url),
     }
     return inChild(tracer, request.method, 'client', attributes, async (span) => {
       const answer = await send({ ...request, headers: { ...request.headers, ...tracer.headers() } })
@@ -144,28 +145,18 @@ export const outgoing = ({ clock, userAgent, limit, most = MOST, trust, proxyOf,
     const connect: buildConnector.connector = (options, done) => {
       const over = clock.timeout(limit)
       if (!tunnel) return open(options, done, over)
-      tunnelTo(options.host! + (options.port ? '' : ':443'), tunnel, over).then(
+      tunnelTo(options.host! + (options.port ? '' : ':443'), tunnel, userAgent, over).then(
         (httpSocket) => open({ ...options, httpSocket }, done, over),
         (error: Error) => done(error, null),
       )
     }
-    return new Agent({ connect, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: IDLE_MS, maxResponseSize: most })
+    return new Agent({ ...KEPT, connect, maxResponseSize: most })
   }
-
-  /** Resolves the next hop of a request (target or proxy) and the dispatchers for it. */
-  const wayTo = async (url: URL) => {
-    const proxy = proxyOf(url)
-    const hop = proxy === undefined || url.protocol === 'https:' ? url : proxy
-    const context = await contextOf(hop)
-    const tunnel = proxy && hop === url ? { proxy, open: opening(await contextOf(proxy)), userAgent } : undefined
-    const make = () => agentOf(context, tunnel)
-    const keep = (): Agent => {
-      const [own, key] = [kept.get(context ?? kept) ?? new Map<string, Agent>(), tunnel?.proxy.href ?? '']
-      const agent = own.get(key) ?? make()
-      kept.set(context ?? kept, own.set(key, agent))
-      return agent
-    }
-    return { hop, make, keep }
+  const keptAgentOf: typeof agentOf = (context, tunnel) => {
+    const [agents, key] = [kept.get(context ?? kept) ?? new Map<string, Agent>(), tunnel?.proxy.href ?? '']
+    const agent = agents.get(key) ?? agentOf(context, tunnel)
+    kept.set(context ?? kept, agents.set(key, agent))
+    return agent
   }
 
   const sendRequest = async ({ url: address, method, headers, body, signal, repeatable }: OutgoingRequest) => {
@@ -173,7 +164,11 @@ export const outgoing = ({ clock, userAgent, limit, most = MOST, trust, proxyOf,
     const over = clock.timeout(limit)
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && mayBeHttp(url)))
       throw ownError('answer', `${url.host} is not called over plain http because outgoing.http_hosts does not list it`)
-    const { hop, make, keep } = await wayTo(url)
+    const proxy = proxyOf(url)
+    /** Next hop of the request: the target, also through a tunnel, or a proxy that forwards the request. */
+    const hop = proxy === undefined || url.protocol === 'https:' ? url : proxy
+    const context = await contextOf(hop)
+    const tunnel = proxy && hop === url ? { proxy, open: opening(await contextOf(proxy)) } : undefined
     const path = url.pathname + url.search
     const request: Dispatcher.RequestOptions = {
       origin: hop.origin,
@@ -189,7 +184,7 @@ export const outgoing = ({ clock, userAgent, limit, most = MOST, trust, proxyOf,
       signal: signal ? AbortSignal.any([signal, over]) : over,
     }
     const alone = async () => {
-      const agent = make()
+      const agent = agentOf(context, tunnel)
       try {
         return await read(await agent.request({ ...request, reset: true }), most)
       } finally {
@@ -198,7 +193,7 @@ export const outgoing = ({ clock, userAgent, limit, most = MOST, trust, proxyOf,
     }
     try {
       if (!repeatable) return await alone()
-      const answer = await keep()
+      const answer = await keptAgentOf(context, tunnel)
         .request(request)
         .catch((error: NodeJS.ErrnoException) => {
           if (!CLOSED.has(error.code) || !ofUsed.has(error)) throw error

@@ -84,7 +84,7 @@ export const providerFetch = ({ clock, userAgent, caPath, proxyOf, mayBeHttp, tr
       return new Response(content, { status: answer.status, headers: answer.headers })
     } catch (error) {
       if (tooLarge && ownFaultOf(error) === 'large') return tooLarge(place)
-      throw refusalIn(error) ?? outOfReach(place, error)
+      throw outOfReach(place, error)
     }
   }
 }

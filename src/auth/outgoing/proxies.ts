@@ -4,7 +4,7 @@ import { isLoopback, listed } from './hosts.ts'
 export const DIRECT = 'none'
 
 /** Parses the address of a proxy: `[http[s]://][name:password@]host[:port]`. */
-const addressOf = (text: string): URL | undefined => {
+const addressOf = (text = ''): URL | undefined => {
   const [, scheme = 'http://', rest = ''] = /^(https?:\/\/)?([^/?#\s\\]+)\/?$/i.exec(text) ?? []
   try {
     const url = new URL(scheme + rest)
@@ -41,8 +41,8 @@ export const proxyFor = ({ own, https, http, except }: Proxies): ((url: URL) => 
   }
   const isExcepted = listed(except)
   const proxies: Readonly<Record<string, URL | undefined>> = {
-    'https:': https === undefined ? undefined : addressOf(https),
-    'http:': http === undefined ? undefined : addressOf(http),
+    'https:': addressOf(https),
+    'http:': addressOf(http),
   }
   return (url) => (isLoopback(url) || isExcepted(url) ? undefined : proxies[url.protocol])
 }
