@@ -1,12 +1,9 @@
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
-import { cache, type Found, failureOf } from './programs.ts'
+import { cache, type Found, failureOf, run } from './programs.ts'
 
-const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../../..')
 const PINS = {
   js: ['javascript', 'package.json'],
@@ -38,7 +35,7 @@ type Installer = (cwd: string) => Promise<unknown>
 const command =
   (...args: readonly string[]): Installer =>
   (cwd) =>
-    run('nice', ['-n', '10', ...args], { cwd, maxBuffer: 16_777_216 })
+    run(10, args, cwd)
 /** A registry that does not answer fails within a minute. */
 const PATIENCE = ['--retries', '1', '--timeout', '20']
 const mvn = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies'

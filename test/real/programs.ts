@@ -6,7 +6,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
-const run = promisify(execFile)
+const execute = promisify(execFile)
 const root = resolve(import.meta.dirname, '../../..')
 
 /** Cache of fetched and built programs. */
@@ -78,35 +78,43 @@ export const found = (program: Program): Found => {
 export const missing = (...wanted: readonly Program[]): string | false =>
   wanted.map((program) => found(program).skip).find((skip) => skip !== false) ?? false
 
+/** Runs a command with low priority, reports it in one line, and ends it after `minutes`. */
+export const run = async (minutes: number, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv = {}) => {
+  console.log(`${args.join(' ')} (at most ${minutes} min)`)
+  const bounded = ['--foreground', '--kill-after=10s', `${minutes}m`, 'nice', '-n', '10', ...args]
+  await execute('timeout', bounded, { cwd, env: { ...process.env, ...env }, maxBuffer: 16_777_216 })
+}
+/** Exit code of `timeout` after the time is over. */
+const ENDED = 124
+
 const AUGMENTED = ['build', '--db=dev-mem', '--health-enabled=true']
 
 const build = async (program: Program, into: string): Promise<string> => {
   const { folder, package: name, sqlite = false }: Source = SOURCES[program]
   const cwd = join(root, 'test/real', folder)
-  // Limit to two compilers with low priority.
-  const command = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-    run('nice', ['-n', '10', ...args], { cwd, env: { ...process.env, ...env }, maxBuffer: 16_777_216 })
   if (name !== undefined) {
     const flags = ['-trimpath', '-buildvcs=false', '-ldflags=-s -w', ...(sqlite ? ['-tags=sqlite'] : [])]
+    // At most two compilers at a time.
     const env = { CGO_ENABLED: sqlite ? '1' : '0', GOFLAGS: `${process.env['GOFLAGS'] ?? ''} -p=2`.trim() }
-    await command(['go', 'build', ...flags, '-o', join(into, program), name], env)
+    await run(60, ['go', 'build', ...flags, '-o', join(into, program), name], cwd, env)
     return join(into, program)
   }
   const unpack = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack-dependencies'
-  await command(['mvn', '-B', '-q', unpack, `-DoutputDirectory=${into}`, `-DmarkersDirectory=${into}/markers`])
+  await run(10, ['mvn', '-B', '-q', unpack, `-DoutputDirectory=${into}`, `-DmarkersDirectory=${into}/markers`], cwd)
   const unpacked = (await readdir(into)).find((each) => each.startsWith('keycloak-'))
   if (unpacked === undefined) throw new Error(`mvn ${unpack} left no folder keycloak-…`)
   // Otherwise each start would do this for half a minute.
-  await command(['sh', join(into, unpacked, 'bin/kc.sh'), ...AUGMENTED])
+  await run(5, ['sh', join(into, unpacked, 'bin/kc.sh'), ...AUGMENTED], cwd)
   return join(into, unpacked)
 }
 
-type Failure = Partial<Readonly<Record<'cmd' | 'code' | 'stdout' | 'stderr', string>>>
+type Failure = Partial<Readonly<Record<'cmd' | 'stdout' | 'stderr', string> & { code: unknown }>>
 /** Failed command with the last line of its output. */
 export const failureOf = (error: unknown): string => {
   const { cmd, code, stdout, stderr } = error as Failure
   const said = `${stdout ?? ''}\n${stderr ?? ''}`.trim().split('\n').at(-1)
-  return cmd === undefined ? String(error) : `${cmd.replace(/^nice -n 10 /, '')} failed (${code}): ${said}`
+  if (cmd === undefined) return String(error)
+  return `${cmd.replace(/^.* nice -n 10 /, '')} ${code === ENDED ? 'took too long' : `failed (${code})`}: ${said}`
 }
 
 /** Fetches or builds a missing program. A failure is stored too, for the tests to report. */
