@@ -10,7 +10,7 @@ const src = resolve(root, 'src')
 const ownTime: Readonly<Record<string, string>> = {
   'base/clock.ts': 'it is the clock of the machine',
   'base/event-loop.ts': 'pacer measures how long this process holds the event loop',
-  'auth/oidc/client.ts':
+  'auth/oidc/discovery.ts':
     'the OpenID library reads the clock of the machine by itself, and takes the difference to ours',
 }
 /** Composition roots, which use the system clock. */

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { type Claims, isVerified } from '../access/claims.ts'
+import { type Claims, type ClaimUse, claimsNamed, claimsRead, isVerified } from '../access/claims.ts'
 import type { LoginCause } from '../base/login-causes.ts'
+import type { LoginKind } from '../events/login.ts'
+import { refuseCallback } from './oidc/callback.ts'
 
 /**
  * Identity of a logged-in person: the subject, never the e-mail address. Attributes have the keys of api.md §5.2
@@ -54,10 +56,6 @@ export const emailRule = (
 export const text = (value: unknown): string | undefined =>
   typeof value === 'string' ? Buffer.from(value).toString() : undefined
 
-/** Returns the texts of claims, in the order of their names. */
-export const texts = (claims: Claims, names: readonly string[]): readonly (string | undefined)[] =>
-  names.map((name) => text(claims[name]))
-
 /** Type guard for a JSON object. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -75,3 +73,101 @@ export const objectIn = (text: string): Readonly<Record<string, unknown>> | unde
 /** Parses the JSON object in a part of a JWT; undefined for any other part. */
 export const objectOfPart = (part = ''): Readonly<Record<string, unknown>> | undefined =>
   objectIn(Buffer.from(part, 'base64url').toString())
+
+/**
+ * Maximum size in bytes of a stored identity. The encrypted form of an identity, a third larger, must fit into an event
+ * of 64 KiB.
+ */
+const LIMIT = 40_960
+
+type Attributes = Readonly<Record<string, string | undefined>>
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+
+/**
+ * Returns the first form of an identity that fits into the limit. The forms are ordered from complete to smallest.
+ * Refuses with `identity_too_large`.
+ */
+export const keptOf = (callback: LoginKind, forms: Iterable<Attributes>): Pick<Identity, 'attributes' | 'reduced'> => {
+  let reduced = false
+  for (const form of forms) {
+    const known = Object.entries(form).filter((entry): entry is [string, string] => entry[1] !== undefined)
+    const attributes = Object.fromEntries(known)
+    if (bytesOf(attributes) <= LIMIT) return { attributes, ...(reduced && { reduced }) }
+    reduced = true
+  }
+  return refuseCallback(callback, 'identity_large', { what: `the claims that rules use exceed ${LIMIT} bytes` })
+}
+
+/** Names of the smallest claims that fit into `bytes`. */
+const smallest = (claims: Claims, bytes: number): ReadonlySet<string> => {
+  const names = new Set<string>()
+  const sizes = Object.entries(claims).map(
+    ([name, value]) => [name, bytesOf(JSON.stringify({ [name]: value }))] as const,
+  )
+  let room = bytes
+  for (const [name, size] of sizes.toSorted(([, one], [, other]) => one - other)) {
+    room -= size
+    if (room < 0) break
+    names.add(name)
+  }
+  return names
+}
+
+/**
+ * Forms of an OpenID Connect identity, the complete one first. Claims that rules read are dropped last. Claim values
+ * that rules name are never dropped.
+ */
+function* formsOf(
+  { picture, 'oidc.picture': oidcPicture, 'oidc.profile': profile, ...identity }: Attributes,
+  claims: Claims,
+  asked: readonly ClaimUse[],
+): Generator<Attributes> {
+  const pages = { picture, 'oidc.picture': oidcPicture, 'oidc.profile': profile }
+  yield { ...identity, ...pages, claims: JSON.stringify(claims) }
+  for (const needed of [claimsRead(claims, asked), claimsNamed(claims, asked)])
+    for (const shown of [{ ...identity, ...pages }, identity]) {
+      const room = LIMIT - bytesOf({ ...shown, claims: JSON.stringify(needed) })
+      const others = Object.fromEntries(Object.entries(claims).filter(([name]) => !Object.hasOwn(needed, name)))
+      const fitting = smallest(others, room)
+      const rest = Object.fromEntries(Object.entries(others).filter(([name]) => fitting.has(name)))
+      yield { ...shown, claims: JSON.stringify({ ...rest, ...needed }) }
+    }
+}
+
+const CLAIMS = ['sub', 'email', 'name', 'picture', 'profile', 'preferred_username', 'sid']
+/** Last time of issue that is stored: the end of the year 9999. */
+const MAX_MS = Date.UTC(10_000, 0, 1) - 1
+
+/** Builds the stored identity from the claims of an issuer (api.md §5.2). */
+export const oidcIdentity = (
+  { name: provider, asked }: { readonly name: string; readonly asked: readonly ClaimUse[] },
+  issuer: string,
+  { nonce: _nonce, ...claims }: Claims,
+): Identity => {
+  const [sub, email, name, picture, profile, username, sid] = CLAIMS.map((claim) => text(claims[claim]))
+  if (!sub) return refuseCallback('oidc', 'id_token_malformed')
+  const issued = Math.min(Math.max(Number(claims['iat']) * 1000 || 0, 0), MAX_MS)
+  const given = claims['email_verified']
+  const verified = given === undefined ? undefined : String(isVerified(given, false))
+  const known = {
+    'oidc.provider': provider,
+    'oidc.email': email,
+    'oidc.email_verified': verified,
+    'oidc.name': name,
+    'oidc.profile': profile,
+    'oidc.picture': picture,
+    'oidc.sub': sub,
+    'oidc.preferred_username': username,
+    email,
+    name,
+    picture,
+  }
+  return {
+    subject: { issuer, sub },
+    providerSession: { issuedAt: new Date(issued).toISOString(), ...(sid && { sid }) },
+    ...keptOf('oidc', formsOf(known, claims, asked)),
+    ...(email === undefined ? {} : { email }),
+    ...(verified === undefined ? {} : { emailVerified: verified === 'true' }),
+  }
+}

@@ -8,7 +8,7 @@ type Extras = {
   readonly metadata?: Readonly<Record<string, string>>
   /** The provider's error code. The code is omitted if it does not have the form of an error code. */
   readonly providerError?: unknown
-  /** The provider's error description, filtered by `provider-says.ts`. */
+  /** The provider's error description, filtered by `providerSays`. */
   readonly providerSays?: string | undefined
 }
 /** Details of a refusal for the operator's log. These details are never sent to a client. */

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { freshSecrets, type LoginSecrets } from '../../src/auth/identity.ts'
-import type { OidcSettings } from '../../src/auth/oidc/client.ts'
+import type { OidcSettings } from '../../src/auth/oidc/discovery.ts'
 import { oidcProvider } from '../../src/auth/oidc/oidc.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import type { Reason } from '../../src/base/errors.ts'

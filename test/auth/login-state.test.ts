@@ -1,6 +1,6 @@
 import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import t from 'tap'
-import { loginStates } from '../../src/auth/login-state.ts'
+import { loginStates } from '../../src/auth/sealed.ts'
 
 const pepper = randomBytes(32)
 const state = {

@@ -1,6 +1,12 @@
 import t from 'tap'
-import { listed, plainHttp, wrongWithPrivateHost } from '../../src/auth/outgoing/hosts.ts'
-import { proxyAuthorization, proxyFor, wrongWithProxy } from '../../src/auth/outgoing/proxies.ts'
+import {
+  listed,
+  plainHttp,
+  proxyAuthorization,
+  proxyFor,
+  wrongWithPrivateHost,
+  wrongWithProxy,
+} from '../../src/auth/outgoing/hosts.ts'
 
 /** Hosts that a list matches and does not match, like curl and Go. */
 const LISTS: readonly [list: string, named: readonly string[], not: readonly string[]][] = [

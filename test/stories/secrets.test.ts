@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { openKeyFile } from '../../src/adapters/embedded/files/secret-file.ts'
-import { loginStates } from '../../src/auth/login-state.ts'
+import { loginStates } from '../../src/auth/sealed.ts'
 import { METHODS } from '../../src/events/token.ts'
 import { codehostClient } from '../auth/stand-ins/codehost.ts'
 import { lyingClient } from '../auth/stand-ins/liar.ts'

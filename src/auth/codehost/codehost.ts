@@ -7,8 +7,7 @@ import {
   calculatePKCECodeChallenge,
   None,
 } from 'openid-client'
-import { type Identity, type LoginSecrets, text } from '../identity.ts'
-import { keptOf } from '../kept.ts'
+import { type Identity, keptOf, type LoginSecrets, text } from '../identity.ts'
 import { answered, codeOf, redirectUriOf } from '../oidc/callback.ts'
 import { furtherParameters } from '../oidc/further-parameters.ts'
 import { exchangeCode } from '../oidc/token-endpoint.ts'

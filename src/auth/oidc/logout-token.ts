@@ -3,7 +3,7 @@ import { Refusal } from '../../base/errors.ts'
 import type { Cached } from '../cached.ts'
 import { isObject, text } from '../identity.ts'
 import { codesOf } from '../safe-cause.ts'
-import type { OidcSettings } from './client.ts'
+import type { OidcSettings } from './discovery.ts'
 import { algorithmsOf, type KeySet, type Known } from './discovery.ts'
 
 /** Verified logout token: the person (`sub`), the session at the provider (`sid`), or both. */

@@ -1,12 +1,20 @@
 import { buildAuthorizationUrl, calculatePKCECodeChallenge, None } from 'openid-client'
 import type { Claims } from '../../access/claims.ts'
 import { cached } from '../cached.ts'
-import { type Identity, type LoginSecrets, text } from '../identity.ts'
+import { type Identity, type LoginSecrets, oidcIdentity, text } from '../identity.ts'
 import { providerFetch } from '../outgoing/provider-fetch.ts'
 import { answered, codeOf, given, redirectUriOf, refuseCallback } from './callback.ts'
-import { oidcIdentity } from './claims-identity.ts'
-import { authentications, clientAt, isUnprovable, type OidcSettings } from './client.ts'
-import { algorithmsOf, DOCUMENT_LIFE_MS, type Known, known, movedTo } from './discovery.ts'
+import {
+  algorithmsOf,
+  authentications,
+  clientAt,
+  DOCUMENT_LIFE_MS,
+  isUnprovable,
+  type Known,
+  known,
+  movedTo,
+  type OidcSettings,
+} from './discovery.ts'
 import { askingOf, furtherParameters } from './further-parameters.ts'
 import { type LogoutToken, logoutTokens } from './logout-token.ts'
 import { type LogoutRequest, logoutUrlOf } from './logout-url.ts'
@@ -58,8 +66,8 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
     { metadata, keys }: Known,
     code: string,
     { state, nonce, codeVerifier }: LoginSecrets,
-  ): Promise<Tokens> => {
-    return exchangeCode({
+  ): Promise<Tokens> =>
+    exchangeCode({
       callback: 'oidc',
       call,
       configuration: configuration(metadata, await keys.get()),
@@ -75,7 +83,6 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
       },
       idToken: { keys: newKeys, algorithms: algorithmsOf(metadata.id_token_signing_alg_values_supported) },
     })
-  }
 
   const userinfo = async ({ access_token: accessToken }: Tokens, sub: string) => {
     const read = async (known: Known) => {

@@ -5,8 +5,7 @@ import type { Clock } from '../../base/clock.ts'
 import { inChild, type Tracer } from '../../base/tracing.ts'
 import { ownError } from '../safe-cause.ts'
 import type { Trust } from './authority.ts'
-import { portOf } from './hosts.ts'
-import { proxyAuthorization } from './proxies.ts'
+import { portOf, proxyAuthorization } from './hosts.ts'
 
 /** Maximum size of an answer in bytes, unless the settings have another one. */
 const MOST = 1_048_576

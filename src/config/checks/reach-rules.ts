@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { isGoverned, type RuledMethod } from '../../access/rules.ts'
-import { plainHttp } from '../../auth/outgoing/hosts.ts'
-import { wrongWithProxy } from '../../auth/outgoing/proxies.ts'
+import { plainHttp, wrongWithProxy } from '../../auth/outgoing/hosts.ts'
 import { bytesNow, whyUnread } from '../../base/regular-file.ts'
 import type { Method } from '../../events/token.ts'
 import type { Finding } from '../problem.ts'

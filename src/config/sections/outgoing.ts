@@ -1,5 +1,4 @@
-import { wrongWithPrivateHost } from '../../auth/outgoing/hosts.ts'
-import { DIRECT, wrongWithProxy } from '../../auth/outgoing/proxies.ts'
+import { DIRECT, wrongWithPrivateHost, wrongWithProxy } from '../../auth/outgoing/hosts.ts'
 import { list } from '../collections.ts'
 import { type Derived, setting } from '../setting.ts'
 import { path, text, textual } from '../types.ts'

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { LoginState } from '../../auth/login-state.ts'
 import { given } from '../../auth/oidc/callback.ts'
+import type { LoginState } from '../../auth/sealed.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { LoginMethod, LoginServices } from '../services/logins.ts'
 import { rawQuery } from '../wire/path.ts'

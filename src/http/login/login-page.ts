@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Identity } from '../../auth/identity.ts'
-import type { RefusedLogin } from '../../auth/login-state.ts'
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
+import type { RefusedLogin } from '../../auth/sealed.ts'
 import type { Reason, Refusal } from '../../base/errors.ts'
 import type { LoginKind } from '../../events/login.ts'
 import type { CommandServices } from '../services/commands.ts'
