@@ -1,8 +1,6 @@
+import { isObject } from '../auth/identity.ts'
 import type { Fault, SettingKind } from './setting.ts'
 import { named } from './types.ts'
-
-const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const json = (text: string): unknown => {
   try {
@@ -42,7 +40,7 @@ export const empty = bare<never>([])
 export const map = <T>(item: SettingKind<T>): SettingKind<Readonly<Record<string, T>>> => ({
   words: `map of ${item.words}`,
   read: (value, fault) => {
-    if (!isMap(value)) return fault(`expected a map, got ${named(value)}`)
+    if (!isObject(value)) return fault(`expected a map, got ${named(value)}`)
     const entries = Object.entries(value).map(([name, entry]) => [
       name,
       item.read(entry, (description, part = '') => fault(description, `.${name}${part}`)),
@@ -65,7 +63,7 @@ export const record = <M extends Members, O extends Members>(
   words: `{${[...Object.keys(members), ...Object.keys(optional).map((name) => `${name}?`)].join(', ')}}`,
   read: (value, fault: Fault) => {
     const all: Members = { ...members, ...optional }
-    if (!isMap(value)) return fault(`expected a map with ${Object.keys(all).join(', ')}, got ${named(value)}`)
+    if (!isObject(value)) return fault(`expected a map with ${Object.keys(all).join(', ')}, got ${named(value)}`)
     let whole = true
     const reject = (name: string, description: string, part = ''): undefined => {
       whole = false
@@ -98,7 +96,7 @@ export const variants = <V extends Members>(by: string, kinds: V): SettingKind<V
     .map(({ words }) => words)
     .join(' or '),
   read: (value, fault) => {
-    if (!isMap(value)) return fault(`expected a map, got ${named(value)}`)
+    if (!isObject(value)) return fault(`expected a map, got ${named(value)}`)
     const word = value[by]
     const kind = typeof word === 'string' && Object.hasOwn(kinds, word) ? kinds[word] : undefined
     const words = Object.keys(kinds).map((one) => JSON.stringify(one))

@@ -1,4 +1,4 @@
-import { type Group, isDerived, isMany, isSetting, membersOf, type Node } from './setting.ts'
+import { type Group, isDerived, isMany, isSetting, keyIn, membersOf, type Node } from './setting.ts'
 import { type Config, settings } from './settings.ts'
 
 type Plain = { readonly [key: string]: unknown }
@@ -21,7 +21,7 @@ export const publicSettings = (config: Config): readonly (readonly [key: string,
   const flatten = (node: Node, value: unknown, key: string): readonly (readonly [string, unknown])[] => {
     if (isSetting(node)) return [[key, value]]
     return Object.entries(value as Plain).flatMap(([name, entry]) =>
-      flatten(isMany(node) ? node.each : node[name]!, entry, key === '' ? name : `${key}.${name}`),
+      flatten(isMany(node) ? node.each : node[name]!, entry, keyIn(key, name)),
     )
   }
   return flatten(settings, publicConfig(config), '')

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 import { bytesNow, whyUnread } from '../base/regular-file.ts'
 import { didYouMean, type Problem } from './problem.ts'
-import { type Group, isMany, isSetting, leaves, type Node, type Setting } from './setting.ts'
+import { type Group, leaves, type Setting } from './setting.ts'
 
 /** A configuration file: its values, with maps as Map, and the locations of its keys. */
 type ConfigFile = {
@@ -117,21 +117,16 @@ const readProxies = (env: Environment): readonly GivenSetting[] =>
 /** Settings from the usual proxy variables, and from those of OpenTelemetry. */
 export const readUsual = (env: Environment): readonly GivenSetting[] => [...readProxies(env), ...readOtel(env)]
 
-const manyKeys = (node: Node, key = ''): readonly string[] => {
-  if (isSetting(node)) return []
-  if (isMany(node)) return [key]
-  return Object.entries(node).flatMap(([name, inner]) => manyKeys(inner, key === '' ? name : `${key}.${name}`))
-}
-
 type Target = { readonly key: string; readonly setting?: Setting<unknown> }
 
 /** Finds the setting of a variable; names within a map are converted to lower case. */
 const finder = (table: Group): ((variable: string) => Target | undefined) => {
-  const exact = new Map<string, Target>(manyKeys(table).map((key) => [variableOf(key), { key }]))
+  const exact = new Map<string, Target>()
   const patterns: (readonly [RegExp, string, Setting<unknown>])[] = []
   for (const [key, setting] of leaves(table)) {
-    if (key.includes('*')) patterns.push([new RegExp(`^${variableOf(key).replace('*', '(.+)')}$`), key, setting])
-    else exact.set(variableOf(key), { key, setting })
+    const [map, ...members] = key.split('.*')
+    exact.set(variableOf(map!), members.length > 0 ? { key: map! } : { key, setting })
+    if (members.length > 0) patterns.push([new RegExp(`^${variableOf(key).replace('*', '(.+)')}$`), key, setting])
   }
   return (variable) => {
     const found = exact.get(variable)

@@ -9,7 +9,7 @@ import {
   variableOf,
 } from './environment.ts'
 import { configError, didYouMean, type Problem } from './problem.ts'
-import { type Group, isDerived, isMany, isSetting, membersOf, type Node, required, type Setting } from './setting.ts'
+import { type Group, isDerived, isMany, isSetting, keyIn, leaves, membersOf, type Node, required } from './setting.ts'
 import { type Config, settings } from './settings.ts'
 
 export type { Config } from './settings.ts'
@@ -66,7 +66,7 @@ const merge = (node: Node, value: unknown, key: string, placeOf: (key: string) =
     problem('expected a map of settings')
     return
   }
-  const inner = (name: string) => (key === '' ? name : `${key}.${name}`)
+  const inner = (name: string) => keyIn(key, name)
   for (const [name, entry] of membersOf(value)) {
     if (isMany(node)) {
       if (!node.names.test(name)) problem(`the name must match ${node.names.source}`, inner(name))
@@ -85,15 +85,6 @@ const mergeOne = ({ key, value, place }: GivenSetting, reading: Reading): void =
   merge(TABLE, wrap(key.split('.')), '', () => place, reading)
 }
 
-/** All settings, with the configured names of maps. */
-const expand = (node: Node, names: Reading['names'], key = ''): readonly (readonly [string, Setting<unknown>])[] => {
-  if (isSetting(node)) return [[key, node]]
-  const groups = isMany(node)
-    ? [...(names.get(key) ?? [])].map((name) => [name, node.each] as const)
-    : Object.entries(node)
-  return groups.flatMap(([name, inner]) => expand(inner, names, key === '' ? name : `${key}.${name}`))
-}
-
 const assemble = (node: Node, names: Reading['names'], values: ReadonlyMap<string, unknown>, key = ''): unknown => {
   if (isSetting(node)) return values.get(key)
   if (isMany(node))
@@ -101,10 +92,7 @@ const assemble = (node: Node, names: Reading['names'], values: ReadonlyMap<strin
       Array.from(names.get(key) ?? [], (name) => [name, assemble(node.each, names, values, `${key}.${name}`)]),
     )
   return Object.fromEntries(
-    Object.entries(node).map(([name, inner]) => [
-      name,
-      assemble(inner, names, values, key === '' ? name : `${key}.${name}`),
-    ]),
+    Object.entries(node).map(([name, inner]) => [name, assemble(inner, names, values, keyIn(key, name))]),
   )
 }
 
@@ -136,7 +124,7 @@ export const loadConfig = ({ file, env, flags = {} }: LoadOptions): Loaded => {
     reading.problems.push({ key: key + part, description, place: reading.given.get(key)?.place ?? '' })
     return undefined
   }
-  const all = expand(TABLE, reading.names)
+  const all = leaves(TABLE, '', (map) => reading.names.get(map) ?? [])
   for (const [key, { kind, initial }] of all) {
     const given = reading.given.get(key)
     const value = given && kind.read(given.value, (description, part) => fault(key, description, part))

@@ -70,9 +70,16 @@ export const membersOf = (map: object): readonly (readonly [name: string, member
 export const isDerived = (initial: unknown): initial is Derived<unknown> =>
   typeof initial === 'object' && initial !== null && 'from' in initial
 
-/** All settings of a table with their keys; `*` stands for the names of a map. */
-export const leaves = (node: Node, key = ''): readonly (readonly [string, Setting<unknown>])[] => {
+/** Key of a member of a group; the key of the table itself is empty. */
+export const keyIn = (group: string, name: string): string => (group === '' ? name : `${group}.${name}`)
+
+/** All settings of a table with their keys. `namesOf` returns the names in a map; `*` stands for all of them. */
+export const leaves = (
+  node: Node,
+  key = '',
+  namesOf: (map: string) => Iterable<string> = () => ['*'],
+): readonly (readonly [string, Setting<unknown>])[] => {
   if (isSetting(node)) return [[key, node]]
-  if (isMany(node)) return leaves(node.each, `${key}.*`)
-  return Object.entries(node).flatMap(([name, inner]) => leaves(inner, key === '' ? name : `${key}.${name}`))
+  const groups = isMany(node) ? Array.from(namesOf(key), (name) => [name, node.each] as const) : Object.entries(node)
+  return groups.flatMap(([name, inner]) => leaves(inner, keyIn(key, name), namesOf))
 }
