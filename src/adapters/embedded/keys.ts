@@ -8,7 +8,7 @@ import type { Keys } from '../../events/personal.ts'
 import { opens, unwrap, wrap } from '../key-wrap.ts'
 import { LEDGER, type Look, lookAtLog, NOTHING, problemsIn, problemsOf } from './files/look.ts'
 import { embeddedLog } from './log.ts'
-import { damage, damaged, ofFile, openDatabase, rowsOf } from './sqlite.ts'
+import { damage, damaged, hasTable, ofFile, openDatabase, rowsOf, withDatabase } from './sqlite.ts'
 import type { Channel } from './writer/channel.ts'
 import type { Paths } from './writer/protocol.ts'
 
@@ -96,7 +96,6 @@ export const closed: Channel = {
   renewViews: async () => refuse('backend_unavailable'),
   close: async () => undefined,
 }
-const HAS_TABLE = "select 1 from sqlite_master where type = 'table' and name = ?"
 
 /**
  * Inspects a directory that this process has locked, before the writer thread starts. Creates no files except the
@@ -110,7 +109,7 @@ export const withStanding = async <T>(
   await insistOnLedger(join(dirname(events), LEDGER))
   const listeners = { file: events, onDamage: () => undefined }
   try {
-    const hasEvents = await ofFile(events, () => history && rowsOf(history, HAS_TABLE).get('events'))
+    const hasEvents = await ofFile(events, () => history && hasTable(history, 'events'))
     const log = history && hasEvents ? embeddedLog(closed, history, listeners) : undefined
     const witness = await ofFile(subjects, () => witnessIn(subjects))
     return await look({
@@ -135,14 +134,11 @@ const insistOnLedger = async (file: string): Promise<void> => {
  */
 const witnessIn = async (path: string): Promise<Uint8Array | undefined> => {
   if (!isThere(path)) return undefined
-  const database = await openDatabase(path, 'erasing')
-  try {
+  return withDatabase(path, 'erasing', (database) => {
     const problems = problemsOf(database, path)
     if (problems.length > 0) throw damage(problems.join('; '))
-    if (!rowsOf(database, HAS_TABLE).get('subjects')) return undefined
+    if (!hasTable(database, 'subjects')) return undefined
     const row = rowsOf(database, 'select key from subjects where subject = ?').get(WITNESS)
     return (row as readonly [Uint8Array | null] | undefined)?.[0] ?? undefined
-  } finally {
-    database.close()
-  }
+  })
 }

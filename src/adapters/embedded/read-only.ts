@@ -3,11 +3,11 @@ import type { EventLog, ReadParts, Stored } from '../../events/log.ts'
 import type { FindLeast, Views } from '../../projections/views.ts'
 import { closed } from './keys.ts'
 import { embeddedLog, eventColumns, isAtFault, type LogFile, type Placed, stored } from './log.ts'
-import { type Database, isDamage, openDatabase, pageUpTo, prepared, rowsOf, whileOpen } from './sqlite.ts'
+import { type Database, isDamage, openDatabase, pageUpTo, prepared, rowsOf, tableQuery, whileOpen } from './sqlite.ts'
 import type { ViewsFile } from './views/renewable-views.ts'
 import { shapeOf } from './views/view-build.ts'
 import { leastOf } from './views/view-query.ts'
-import { embeddedViews, tableQuery, tablesIn } from './views/views.ts'
+import { embeddedViews, tablesIn } from './views/views.ts'
 import type { Paths } from './writer/protocol.ts'
 
 /** Maximum characters of text in one combined read. */

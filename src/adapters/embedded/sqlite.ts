@@ -92,12 +92,32 @@ export const openDatabase = async (path: string, mode: Mode): Promise<Database> 
   return database
 }
 
+/** Runs work on a database file, which is open until the work ends. */
+export const withDatabase = async <T>(
+  path: string,
+  mode: Mode,
+  work: (database: Database) => T | Promise<T>,
+): Promise<T> => {
+  const database = await openDatabase(path, mode)
+  try {
+    return await work(database)
+  } finally {
+    database.close()
+  }
+}
+
 /** Prepares a statement that returns rows as arrays, which is twice as fast as objects. */
 export const rowsOf = (database: Database, sql: string): Statement => {
   const statement = database.prepare(sql)
   statement.setReturnArrays(true)
   return statement
 }
+
+/** Statement that finds a table by its name. */
+export const tableQuery = (database: Database): Statement =>
+  rowsOf(database, "select 1 from sqlite_schema where type = 'table' and name = ?")
+/** Returns true if a database has a table of this name. */
+export const hasTable = (database: Database, table: string): boolean => tableQuery(database).get(table) !== undefined
 
 /** Maximum number of cached statements of a connection. */
 const KEPT = 128

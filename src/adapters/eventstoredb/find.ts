@@ -16,26 +16,36 @@ export const position = ({ position }: Recorded): bigint => position!.commit
 export const isBetween = (error: unknown): boolean =>
   isFailure(error, 'unknown') && (error as { code?: unknown }).code === 2
 
-/** Reads $all backwards from a position until `take` returns true. */
-export const readBackwards = (
+type Scan = {
+  readonly direction?: 'backwards'
+  readonly fromPosition: Position | 'start' | 'end'
+  readonly maxCount: number
+}
+/** Reads $all forwards or backwards from a position until `take` returns true. */
+export const scanAll = (
   connection: Connection,
   lane: Lane,
-  from: Position | 'end',
-  most: number,
+  scan: Scan,
   take: (event: Recorded) => boolean,
 ): Promise<void> =>
   connection.gather(
     lane,
-    (client) => client.readAll({ direction: 'backwards', fromPosition: from, maxCount: most, requiresLeader: true }),
+    (client) => client.readAll({ ...scan, requiresLeader: true }),
     ({ event }) => take(event!),
   )
+/** The newest events before a position. */
+export const back = (fromPosition: Position | 'end', maxCount = PAGE): Scan => ({
+  direction: 'backwards',
+  fromPosition,
+  maxCount,
+})
 
 /** Position of the last event at or before `given`. Reads can start only at the position of an event. */
 export const carriedPosition = async (connection: Connection, given: bigint): Promise<bigint | undefined> => {
   for (let from: Position | 'end' = 'end'; ; ) {
     let found: bigint | undefined
     let last: bigint | undefined
-    await readBackwards(connection, 'log', from, PAGE, (event) => {
+    await scanAll(connection, 'log', back(from), (event) => {
       last = position(event)
       if (last <= given) found = last
       return found !== undefined
@@ -56,7 +66,7 @@ export const headFinder = (connection: Connection, isOwn: IsOwn) => {
     let found: bigint | undefined
     for (let [from, most]: [Position | 'end', number] = ['end', 16]; found === undefined; most = PAGE) {
       let last: bigint | undefined
-      await readBackwards(connection, 'head', from, most, (event) => {
+      await scanAll(connection, 'head', back(from, most), (event) => {
         last = position(event)
         first ??= last
         // If the newest known event is missing, the log was replaced, or this leader does not have it yet.
@@ -73,25 +83,11 @@ export const headFinder = (connection: Connection, isOwn: IsOwn) => {
   }
 }
 
-/** Reads $all forwards from an event or from the start, until `take` returns true. */
-export const readForwards = (
-  connection: Connection,
-  from: bigint | undefined,
-  most: number,
-  take: (event: Recorded) => boolean,
-): Promise<void> =>
-  connection.gather(
-    'log',
-    (client) =>
-      client.readAll({ fromPosition: from === undefined ? 'start' : at(from), maxCount: most, requiresLeader: true }),
-    ({ event }) => take(event!),
-  )
-
 /** Event of the log at exactly this position. */
 export const eventAt = async (connection: Connection, isOwn: IsOwn, wanted: bigint): Promise<Stored | undefined> => {
   let found: Recorded | undefined
   try {
-    await readForwards(connection, wanted, 1, (event) => {
+    await scanAll(connection, 'log', { fromPosition: at(wanted), maxCount: 1 }, (event) => {
       if (position(event) === wanted && isOwn(event)) found = event
       return true
     })
@@ -106,11 +102,16 @@ const firstEvent = async (connection: Connection, isOwn: IsOwn): Promise<Stored 
   for (let from: bigint | undefined; ; ) {
     let found: Recorded | undefined
     let last: bigint | undefined
-    await readForwards(connection, from, PAGE, (event) => {
-      last = position(event)
-      if (isOwn(event)) found = event
-      return found !== undefined
-    })
+    await scanAll(
+      connection,
+      'log',
+      { fromPosition: from === undefined ? 'start' : at(from), maxCount: PAGE },
+      (event) => {
+        last = position(event)
+        if (isOwn(event)) found = event
+        return found !== undefined
+      },
+    )
     if (found) return decode(found)
     if (last === undefined || last === from) return undefined
     from = last

@@ -6,7 +6,7 @@ import { appender } from './append.ts'
 import type { Driver } from './connection.ts'
 import { type Connection, connection, patiently } from './connection.ts'
 import { isEnveloped, ownOf, type Recorded } from './event.ts'
-import { PAGE, readBackwards, readForwards } from './find.ts'
+import { back, PAGE, scanAll } from './find.ts'
 import { follower } from './follow.ts'
 import { reader } from './read.ts'
 
@@ -33,9 +33,8 @@ export const otherPrefix = async (
     if (prefix !== own) found ??= prefix
     return found !== undefined
   }
-  await patiently(clock, PATIENCE_MS, () => readForwards(connection, undefined, PAGE, look))
-  if (found === undefined)
-    await patiently(clock, PATIENCE_MS, () => readBackwards(connection, 'log', 'end', PAGE, look))
+  await patiently(clock, PATIENCE_MS, () => scanAll(connection, 'log', { fromPosition: 'start', maxCount: PAGE }, look))
+  if (found === undefined) await patiently(clock, PATIENCE_MS, () => scanAll(connection, 'log', back('end'), look))
   return found
 }
 

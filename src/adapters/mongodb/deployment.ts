@@ -1,9 +1,9 @@
-import { createHmac, createPrivateKey, type KeyObject, randomBytes } from 'node:crypto'
+import { createHmac, createPrivateKey, randomBytes } from 'node:crypto'
 import type { Binary, Db } from 'mongodb'
 import type { Clock } from '../../base/clock.ts'
 import { refuse } from '../../base/errors.ts'
 import type { Binding } from '../../events/log.ts'
-import type { SigningKeys } from '../../ledger/ledger-store.ts'
+import { newSigningKey, pemOf, type SigningKeys } from '../../ledger/ledger-store.ts'
 import type { KeyFile } from '../embedded/files/secret-file.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
@@ -124,13 +124,8 @@ type StoredSigningKey = {
   readonly madeAt: Date
 }
 
-/** Private key of checkpoints in the deployment: the first instance creates it. `pemOf` returns the text of a key. */
-export const deploymentSigningKey = (
-  db: Db,
-  calls: Calls,
-  clock: Clock,
-  { newKey, pemOf }: { readonly newKey: () => KeyObject; readonly pemOf: (key: KeyObject) => string },
-): SigningKeys => {
+/** Private key of checkpoints in the deployment: the first instance creates it. */
+export const deploymentSigningKey = (db: Db, calls: Calls, clock: Clock): SigningKeys => {
   const collection = db.collection<StoredSigningKey>('deployment')
   const pem = async (_id: StoredSigningKey['_id']) =>
     (await calls.call('read', (limits) => collection.findOne({ _id }, limits)))?.pem
@@ -146,7 +141,7 @@ export const deploymentSigningKey = (
     open: async () => {
       const found = await read()
       if (found) return found
-      const mine = { _id: 'signing-key', pem: pemOf(newKey()), madeAt: clock.now() } as const
+      const mine = { _id: 'signing-key', pem: pemOf(newSigningKey()), madeAt: clock.now() } as const
       await calls.call('write', () => unlessDuplicate(collection.insertOne(mine)))
       return (await read()) ?? refuse('backend_unavailable')
     },

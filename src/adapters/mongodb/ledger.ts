@@ -29,27 +29,18 @@ const tileId = (level: number, n: number): string => `${level}/${String(n).padSt
 const checkpointId = (size: number): string => `checkpoint/${String(size).padStart(16, '0')}`
 const bytesOf = (binary: Binary): Uint8Array => Uint8Array.from(binary.value())
 
-const rootOf = ({ level, n, root, position, event, mac }: TileDocument) => ({
-  level,
-  n,
+const rootOf = ({ _id, hashes: _hashes, root, mac, ...tile }: TileDocument) => ({
+  ...tile,
   root: bytesOf(root),
-  position,
-  event,
   mac: bytesOf(mac),
 })
-const documentOf = ({ level, n, hashes, root, mac, position, event }: StoredTile): TileDocument => {
-  const binary = (bytes: Uint8Array) => new Binary(bytes)
-  return {
-    _id: tileId(level, n),
-    level,
-    n,
-    hashes: binary(hashes),
-    root: binary(root),
-    position,
-    event,
-    mac: binary(mac),
-  }
-}
+const documentOf = ({ hashes, root, mac, ...tile }: StoredTile): TileDocument => ({
+  _id: tileId(tile.level, tile.n),
+  ...tile,
+  hashes: new Binary(hashes),
+  root: new Binary(root),
+  mac: new Binary(mac),
+})
 
 /** Tiles of the tree, in the collection `ledger_tiles`. The log can replace them. */
 const mongoTiles = (db: Db, calls: Calls) => {
@@ -82,39 +73,7 @@ const mongoTiles = (db: Db, calls: Calls) => {
   }
 }
 
-const recordOf = ({
-  ledger,
-  origin,
-  size,
-  root,
-  text,
-  mac,
-  sealedAt,
-  keep,
-  copy,
-  witnessed,
-  tail,
-}: SealedRecord): SealedRecord => ({
-  ledger,
-  origin,
-  size,
-  root,
-  ...(text !== undefined && { text }),
-  ...(mac !== undefined && { mac }),
-  sealedAt,
-  ...(keep && { keep }),
-  ...(copy && { copy }),
-  ...(witnessed && { witnessed }),
-  ...(tail !== undefined && { tail }),
-})
-
-const keptOf = ({ size, root, text, sealedAt, keep }: KeptCheckpoint): KeptCheckpoint => ({
-  size,
-  root,
-  text,
-  sealedAt,
-  keep,
-})
+const keptOf = ({ _id, kind: _kind, ...checkpoint }: StoredCheckpoint): KeptCheckpoint => checkpoint
 
 /** Kept checkpoints, in the collection `ledger`. */
 const mongoCheckpoints = (db: Db, calls: Calls) => {
@@ -161,25 +120,27 @@ export const mongoLedger = (db: Db, calls: Calls): Omit<LedgerStore, 'close'> =>
     ...mongoCheckpoints(db, calls),
     sealed: async () => {
       const found = await calls.call('read', (limits) => records.findOne(only, limits))
-      return found ? { stored: sealedRecordOf(JSON.stringify(recordOf(found)), 'the collection ledger') } : {}
+      if (!found) return {}
+      const { _id, ...record } = found
+      return { stored: sealedRecordOf(JSON.stringify(record), 'the collection ledger') }
     },
     begin: async (record) =>
       void (await calls.call('write', () => unlessDuplicate(records.insertOne({ ...only, ...record })))),
     advance: async ({ ledger, size, text }, to) => {
       const from = { ...only, ledger, size, text: text ?? { $exists: false } }
-      const { matchedCount } = await calls.call('write', () => records.replaceOne(from, recordOf(to)))
+      const { matchedCount } = await calls.call('write', () => records.replaceOne(from, to))
       return matchedCount > 0
     },
     startOver: async (record) => {
       await tiles.dropTiles()
       await calls.call('bulk', () => records.deleteMany({ _id: { $ne: 'sealed' } }))
-      await calls.call('write', () => records.replaceOne(only, recordOf(record), { upsert: true }))
+      await calls.call('write', () => records.replaceOne(only, record, { upsert: true }))
     },
     scrubbed: async () => {
       const found = await calls.call('read', (limits) => scrubs.findOne({ _id: 'scrub' }, limits))
       if (!found) return undefined
-      const { at, through, ok, firstBad } = found
-      return { at, through, ok, ...(firstBad && { firstBad }) }
+      const { _id, ...result } = found
+      return result
     },
     writeScrub: async (result) =>
       void (await calls.call('write', () => scrubs.replaceOne({ _id: 'scrub' }, result, { upsert: true }))),

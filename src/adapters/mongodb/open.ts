@@ -3,8 +3,7 @@ import { Binary, type Db, MongoClient } from 'mongodb'
 import type { Clock } from '../../base/clock.ts'
 import type { Binding } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
-import type { LedgerStore } from '../../ledger/ledger-store.ts'
-import { newSigningKey, pemOf, type SigningKeys } from '../../ledger/ledger-store.ts'
+import type { LedgerStore, SigningKeys } from '../../ledger/ledger-store.ts'
 import type { Lease, Snapshots, Views } from '../../projections/views.ts'
 import type { KeyFile } from '../embedded/files/secret-file.ts'
 import { clientOptions, writersOf } from './address.ts'
@@ -242,7 +241,7 @@ export const openMongo = async (
     deploymentKeys: (given, begin, accepted) => deploymentKeys(db, calls, clock, given, begin, accepted),
     binding: deploymentBinding(db, calls, clock),
     ledger: mongoLedger(db, calls),
-    signingKeys: deploymentSigningKey(db, calls, clock, { newKey: newSigningKey, pemOf }),
+    signingKeys: deploymentSigningKey(db, calls, clock),
     lease: (name, ttl) => mongoLease(db, calls, clock, name, ttl),
     close,
   }

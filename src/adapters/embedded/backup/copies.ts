@@ -5,7 +5,7 @@ import type { EventLog } from '../../../events/log.ts'
 import { problemsOf, schemaOf, sqliteProblems } from '../files/look.ts'
 import { embeddedLog } from '../log.ts'
 import { valueProblems } from '../schema.ts'
-import { openDatabase } from '../sqlite.ts'
+import { withDatabase } from '../sqlite.ts'
 import { openChannel } from '../writer/channel.ts'
 
 /**
@@ -14,13 +14,10 @@ import { openChannel } from '../writer/channel.ts'
  */
 export const problemsOfCopy = async (file: string): Promise<readonly string[]> => {
   try {
-    const database = await openDatabase(file, 'read')
-    try {
+    return await withDatabase(file, 'read', (database) => {
       const problems = [...sqliteProblems(database), ...problemsOf(database, file)]
       return problems.length > 0 ? problems : valueProblems(database, schemaOf(file))
-    } finally {
-      database.close()
-    }
+    })
   } catch (error) {
     return [messageOf(error)]
   }
@@ -31,16 +28,14 @@ export const problemsOfCopy = async (file: string): Promise<readonly string[]> =
  * statements are collected, so that the log stays when the last connection is closed. After a failure it also stays,
  * with its content.
  */
-const foldLog = async (file: string): Promise<void> => {
-  const database = await openDatabase(file, 'durable')
-  try {
-    database.exec('pragma wal_checkpoint(truncate)')
-  } catch {
-    // The disk is full. Whoever moves the file fails on the content of the log.
-  } finally {
-    database.close()
-  }
-}
+const foldLog = (file: string): Promise<void> =>
+  withDatabase(file, 'durable', (database) => {
+    try {
+      database.exec('pragma wal_checkpoint(truncate)')
+    } catch {
+      // The disk is full. Whoever moves the file fails on the content of the log.
+    }
+  })
 
 /**
  * Runs work on a file of events that no other process uses. Needs no keys: the other files of the writer are created
@@ -58,12 +53,7 @@ export const withWritableLog = async <T>(file: string, work: (log: EventLog) => 
     },
   )
   try {
-    const reader = await openDatabase(file, 'read')
-    try {
-      return await work(embeddedLog(channel, reader, { file, onDamage: ignore }))
-    } finally {
-      reader.close()
-    }
+    return await withDatabase(file, 'read', (reader) => work(embeddedLog(channel, reader, { file, onDamage: ignore })))
   } finally {
     await channel.close()
     await foldLog(file)

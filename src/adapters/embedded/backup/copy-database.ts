@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { timeSlicer } from '../../../base/event-loop.ts'
+import { forEachSliced, sliced } from '../../../base/event-loop.ts'
 import { insistOnFiles } from '../../../base/regular-file.ts'
 import { giveTo } from '../../../base/replace-file.ts'
 import { schemaOf } from '../files/look.ts'
 import { privateFile } from '../files/secret-file.ts'
 import { ledgerOps } from '../ledger/ledger-file.ts'
 import { subjectsSchema } from '../schema.ts'
-import { type Database, openDatabase, PAGE_ROWS, rowsOf, type Value } from '../sqlite.ts'
+import { type Database, hasTable, PAGE_ROWS, rowsOf, type Value, withDatabase } from '../sqlite.ts'
 
 const CHUNK = 1_048_576
 const OWN = 0o600
@@ -89,25 +89,24 @@ export const copyFile = async (
  * copy, which is complete without companion files.
  */
 export const copyDatabase = async (from: string, to: string): Promise<void> => {
-  const source = await openDatabase(from, 'read')
-  try {
+  await withDatabase(from, 'read', (source) => {
     // `vacuum into` writes the copy through the connection to the source.
     source.exec('pragma query_only=off')
     // SQLite accepts an existing file if it is empty, and keeps its mode.
     // A backup has keys, which the owner of its directory may be unable to read.
     privateFile(to, true)
     source.prepare('vacuum into ?').run(resolve(to))
-  } finally {
-    source.close()
-  }
+  })
   await syncFile(to)
 }
 
-/** Opens a copy for writing. It counts only when it is whole and synced, so it needs no journal on the disk. */
-const openCopy = async (path: string): Promise<Database> => {
-  const database = await openDatabase(path, 'lock')
-  database.exec('pragma synchronous=off; pragma secure_delete=on')
-  return database
+/** Writes a copy durably. It counts only when it is whole and synced, so it needs no journal on the disk. */
+const writeCopy = async (path: string, write: (database: Database) => void | Promise<void>): Promise<void> => {
+  await withDatabase(path, 'lock', (database) => {
+    database.exec('pragma synchronous=off; pragma secure_delete=on')
+    return write(database)
+  })
+  await syncFile(path)
 }
 
 /** Tables of subjects.sqlite with their columns. */
@@ -117,65 +116,45 @@ const TABLES = [
   ['binding', 'only, event, position'],
 ] as const
 
-const hasTable = (database: Database, table: string): boolean =>
-  rowsOf(database, "select 1 from sqlite_schema where type = 'table' and name = ?").get(table) !== undefined
-
 /** Copies the rows of a table in pages. The source is locked only while a page is read. */
 const copyRows = async (source: Database, target: Database, table: string, columns: string): Promise<void> => {
-  const page = rowsOf(
+  const following = rowsOf(
     source,
     `select rowid, ${columns} from ${table} where rowid > ? order by rowid limit ${PAGE_ROWS}`,
   )
+  const page = (after: number) => following.all(after) as [rowid: number, ...values: Value[]][]
   const insert = target.prepare(`insert into ${table} (${columns}) values (${columns.replaceAll(/\w+/g, '?')})`)
-  const pause = timeSlicer()
-  for (let after = 0; ; ) {
-    const rows = page.all(after) as [rowid: number, ...values: Value[]][]
-    for (const [, ...values] of rows) insert.run(...values)
-    const last = rows.at(-1)
-    if (!last) return
-    after = last[0]
-    const paused = pause()
-    if (paused) await paused
-  }
+  for (let rows = page(0); rows.length > 0; rows = page(rows.at(-1)![0]))
+    await forEachSliced(rows, ([, ...values]) => insert.run(...values))
 }
 
 /**
  * Copies the keys of subjects durably. The copy has each key that was there when the function was called. This file has
  * no write-ahead log, so a copy of one moment would stop its writer for as long as the copy takes.
  */
-export const copySubjects = async (from: string, to: string): Promise<void> => {
-  const source = await openDatabase(from, 'read')
-  try {
-    const target = await openCopy(to)
-    try {
+export const copySubjects = (from: string, to: string): Promise<void> =>
+  withDatabase(from, 'read', (source) =>
+    writeCopy(to, async (target) => {
       target.exec(subjectsSchema)
       target.exec('begin')
       for (const [table, columns] of TABLES) if (hasTable(source, table)) await copyRows(source, target, table, columns)
       target.exec('commit')
-    } finally {
-      target.close()
-    }
-  } finally {
-    source.close()
-  }
-  await syncFile(to)
-}
+    }),
+  )
 
 /** Copies the file of a ledger. A service on the copy signs nothing, because its sealed record is marked as a copy. */
 export const copyLedger = async (from: string, to: string): Promise<void> => {
   await copyDatabase(from, to)
-  const database = await openCopy(to)
-  try {
-    const { sealed, advance } = ledgerOps(database)
-    const { stored } = sealed()
-    if (stored) advance(stored, { ...stored, copy: true })
-  } catch (error) {
-    // The check of the copy reports a record that is unreadable.
-    if (!(error instanceof SyntaxError)) throw error
-  } finally {
-    database.close()
-  }
-  await syncFile(to)
+  await writeCopy(to, (database) => {
+    try {
+      const { sealed, advance } = ledgerOps(database)
+      const { stored } = sealed()
+      if (stored) advance(stored, { ...stored, copy: true })
+    } catch (error) {
+      // The check of the copy reports a record that is unreadable.
+      if (!(error instanceof SyntaxError)) throw error
+    }
+  })
 }
 
 const namesIn = (database: Database, query: string, ...values: readonly string[]): readonly string[] =>
@@ -199,32 +178,25 @@ function* rowsIn(source: Database, table: string, columns: readonly string[]): G
  * Writes the rows of a database, which no process changes, durably into a new file with the schema of this version. The
  * new file has no other content of the database. `onRows` receives the number of written rows.
  */
-export const rewriteDatabase = async (from: string, to: string, onRows: (rows: number) => void): Promise<void> => {
-  const [source, target] = [await openDatabase(from, 'read'), await openCopy(to)]
-  const pause = timeSlicer()
-  let written = 0
-  try {
-    target.exec(schemaOf(to))
-    const present = new Set(namesIn(source, TABLE_NAMES))
-    target.exec('begin')
-    for (const table of namesIn(target, TABLE_NAMES).filter((name) => present.has(name))) {
-      const columns = namesIn(target, 'select name from pragma_table_info(?)', table)
-      const insert = target.prepare(
-        `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
-      )
-      for (const row of rowsIn(source, table, columns)) {
-        insert.run(...row)
-        written++
-        const paused = pause()
-        if (!paused) continue
-        await paused
-        onRows(written)
+export const rewriteDatabase = (from: string, to: string, onRows: (rows: number) => void): Promise<void> =>
+  withDatabase(from, 'read', (source) =>
+    writeCopy(to, async (target) => {
+      let written = 0
+      target.exec(schemaOf(to))
+      target.exec('begin')
+      for (const table of namesIn(target, TABLE_NAMES).filter((name) => hasTable(source, name))) {
+        const columns = namesIn(target, 'select name from pragma_table_info(?)', table)
+        const insert = target.prepare(
+          `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
+        )
+        for await (const part of sliced<readonly Value[]>([rowsIn(source, table, columns)])) {
+          onRows(written)
+          for (const row of part) {
+            insert.run(...row)
+            written++
+          }
+        }
       }
-    }
-    target.exec('commit')
-  } finally {
-    source.close()
-    target.close()
-  }
-  await syncFile(to)
-}
+      target.exec('commit')
+    }),
+  )

@@ -1,7 +1,7 @@
 import type { EventLog } from '../../../events/log.ts'
 import { closed } from '../keys.ts'
 import { embeddedLog } from '../log.ts'
-import { openDatabase } from '../sqlite.ts'
+import { type Database, openDatabase, withDatabase } from '../sqlite.ts'
 import { checkLog, type Finding, problemsOf, refuseDamaged } from './look.ts'
 
 /**
@@ -41,15 +41,15 @@ export const withEmbeddedLog = async <T>(
   file: string,
   work: (log: Pick<EventLog, 'readAll' | 'read' | 'head'>) => Promise<T>,
 ): Promise<T> => {
-  const database = await openDatabase(file, 'read')
   let damaged: string | undefined
-  try {
+  const read = (database: Database) => {
     const [problem] = problemsOf(database, file)
     if (problem !== undefined) return refuseDamaged(`${file}: ${problem}`)
-    return await work(embeddedLog(closed, database, { file, onDamage: ({ message }) => (damaged = message) }))
+    return work(embeddedLog(closed, database, { file, onDamage: ({ message }) => (damaged = message) }))
+  }
+  try {
+    return await withDatabase(file, 'read', read)
   } catch (error) {
     throw damaged === undefined ? error : refuseDamaged(damaged)
-  } finally {
-    database.close()
   }
 }

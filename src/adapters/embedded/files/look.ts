@@ -14,7 +14,7 @@ import {
   valueProblems,
   viewsSchema,
 } from '../schema.ts'
-import { type Database, damaged, openDatabase, PAGE_ROWS, rowsOf } from '../sqlite.ts'
+import { type Database, damaged, hasTable, PAGE_ROWS, rowsOf, withDatabase } from '../sqlite.ts'
 import { isOfView } from '../views/view-build.ts'
 import type { Paths } from '../writer/protocol.ts'
 
@@ -174,7 +174,7 @@ export const checkLog = (database: Database): readonly Finding[] => {
   const own = sqliteProblems(database).map((found): Finding => ({ check: 'sqlite', where: 'the file', found }))
   if (own.length > 0) return own
   const { findings } = lookAtLog(database)
-  if (!rowsOf(database, IS_THERE).get() || findings.some(({ check }) => check === 'schema')) return findings
+  if (!hasTable(database, 'events') || findings.some(({ check }) => check === 'schema')) return findings
   const head = headOf(database)
   const stray = findings.some(({ check }) => check === 'guards' || check === 'texts')
     ? []
@@ -182,7 +182,6 @@ export const checkLog = (database: Database): readonly Finding[] => {
   return [...findings, ...stray, ...ids(database, head), ...times(database, head)]
 }
 
-const IS_THERE = "select 1 from sqlite_schema where type = 'table' and name = 'events'"
 /**
  * Position of the newest event. A check ends at this position, so that it ignores events that are appended while it
  * runs.
@@ -198,7 +197,7 @@ export const lookAtLog = (database: Database): Look => {
   const wrong = wrongObjects(database)
   const objects = wrong.map(objectFinding)
   // Counting without the index would read the whole log.
-  if (!rowsOf(database, IS_THERE).get() || wrong.some(({ name }) => name === INDEX))
+  if (!hasTable(database, 'events') || wrong.some(({ name }) => name === INDEX))
     return { ...NOTHING, findings: objects }
   const head = headOf(database)
   const [positionsMissing, gaps] = positions(database, head)
@@ -233,26 +232,19 @@ export const problemsOf = (database: Database, file: string): readonly string[] 
 
 /** Objects of a file that are not of this version. A missing file has none. */
 export const problemsIn = async (file: string): Promise<readonly string[]> => {
-  if (!existsSync(file)) return []
-  const database = await openDatabase(file, 'read')
-  try {
-    return problemsOf(database, file)
-  } finally {
-    database.close()
-  }
+  return existsSync(file) ? withDatabase(file, 'read', (database) => problemsOf(database, file)) : []
 }
 
 /**
  * Objects of a log that are not of this version, else the first event that SQL compares in another way than a driver
  * returns it, or that the index does not have. Reads in slices, because the log is in use.
  */
-const problemsInLog = async (file: string, signal: AbortSignal): Promise<readonly string[]> => {
-  const database = await openDatabase(file, 'read')
-  const pause = backgroundSlicer()
-  try {
+const problemsInLog = (file: string, signal: AbortSignal): Promise<readonly string[]> =>
+  withDatabase(file, 'read', async (database) => {
+    const pause = backgroundSlicer()
     const objects = schemaProblems(database, schemaOf(file))
     if (objects.length > 0) return objects
-    const [head] = rowsOf(database, 'select coalesce(max(position), 0) from events').get() as [number]
+    const head = headOf(database)
     for (let after = 0; after < head; after += PAGE_ROWS) {
       const [stray] = strayEvents(database, after, Math.min(head, after + PAGE_ROWS))
       if (stray) return [`${stray.where}: ${stray.found}`]
@@ -261,10 +253,7 @@ const problemsInLog = async (file: string, signal: AbortSignal): Promise<readonl
       signal.throwIfAborted()
     }
     return []
-  } finally {
-    database.close()
-  }
-}
+  })
 
 /**
  * Returns a function that examines the files of an open store, and reports damage to the listeners. A file that cannot

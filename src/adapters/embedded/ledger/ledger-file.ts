@@ -9,7 +9,7 @@ import {
   sealedRecordOf,
 } from '../../../ledger/ledger-store.ts'
 import { insistOnSchema, ledgerSchema } from '../schema.ts'
-import { type Database, openDatabase, rowsOf } from '../sqlite.ts'
+import { type Database, rowsOf, withDatabase } from '../sqlite.ts'
 
 type RootRow = [n: number, root: Uint8Array, position: number, event: string, mac: Uint8Array]
 type KeptRow = [size: number, root: string, text: string, at: string, keep: number]
@@ -131,14 +131,11 @@ export const recordsIn = async (
   limit: number,
 ): Promise<{ readonly record: SealedRecord | undefined; readonly kept: readonly KeptCheckpoint[] }> => {
   if (!existsSync(file)) return { record: undefined, kept: [] }
-  const database = await openDatabase(file, 'read')
-  try {
+  return withDatabase(file, 'read', (database) => {
     insistOnSchema(database, ledgerSchema)
     const sealed = rowsOf(database, 'select record from sealed').get() as [string] | undefined
     const newest = rowsOf(database, 'select size, root, text, at, keep from checkpoints order by size desc limit ?')
     const kept = (newest.all(limit) as KeptRow[]).map(keptOf)
     return { record: sealed && sealedRecordOf(sealed[0], file), kept }
-  } finally {
-    database.close()
-  }
+  })
 }

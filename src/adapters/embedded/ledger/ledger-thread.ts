@@ -3,14 +3,14 @@ import { Worker } from 'node:worker_threads'
 import { Refusal } from '../../../base/errors.ts'
 import type { LedgerStore } from '../../../ledger/ledger-store.ts'
 import type { LedgerOps } from './ledger-file.ts'
-import type { LedgerRequest, LedgerResponse } from './thread.ts'
+import type { LedgerReady, LedgerRequest, LedgerResponse } from './thread.ts'
 
 type Waiting = { readonly done: (value: unknown) => void; readonly fail: (cause: unknown) => void }
 
 const unavailable = (cause: unknown) => new Refusal('backend_unavailable', undefined, { cause })
 
-/** Runs operations on the thread. Rejects if the file does not open. */
-const opsOf = async (file: string) => {
+/** Opens ledger.sqlite with a thread of its own. Rejects if the file does not open. */
+export const openLedgerFile = async (file: string): Promise<LedgerStore> => {
   const worker = new Worker(new URL(`./thread${extname(import.meta.url)}`, import.meta.url), { workerData: file })
   const waiting = new Map<number, Waiting>()
   let [serial, cause] = [0, undefined as unknown]
@@ -24,7 +24,7 @@ const opsOf = async (file: string) => {
       resolve()
     })
   })
-  const settle = ([id, outcome]: Exclude<LedgerResponse, 'ready'>) => {
+  const settle = ([id, outcome]: LedgerResponse) => {
     const request = waiting.get(id)
     waiting.delete(id)
     if ('value' in outcome) return request?.done(outcome.value)
@@ -32,46 +32,24 @@ const opsOf = async (file: string) => {
     // A record that does not parse stays unreadable until an operator acts, unlike an outage of the store.
     request?.fail(error instanceof SyntaxError ? error : unavailable(error))
   }
-  await new Promise<void>((resolve, reject) => {
+  const { ops } = await new Promise<LedgerReady>((resolve, reject) => {
     worker.on('error', (error) => reject((cause = error)))
-    worker.on('message', (response: LedgerResponse) => (response === 'ready' ? resolve() : settle(response)))
+    worker.on('message', (message: LedgerReady | LedgerResponse) =>
+      'ops' in message ? resolve(message) : settle(message),
+    )
   })
+  const call = (op: string, args: readonly unknown[]) =>
+    new Promise<unknown>((done, fail) => {
+      if (cause !== undefined) return fail(unavailable(cause))
+      waiting.set(++serial, { done, fail })
+      send([serial, op as keyof LedgerOps, args])
+    })
+  const byName = Object.fromEntries(ops.map((op) => [op, (...args: readonly unknown[]) => call(op, args)]))
   return {
-    call: (op: keyof LedgerOps, ...args: readonly unknown[]) =>
-      new Promise<unknown>((done, fail) => {
-        if (cause !== undefined) return fail(unavailable(cause))
-        waiting.set(++serial, { done, fail })
-        send([serial, op, args])
-      }),
+    ...(byName as unknown as Omit<LedgerStore, 'close'>),
     close: async () => {
       if (cause === undefined) send('close')
       await ended
     },
   }
-}
-
-/** Names of the operations. The type requires all of them. */
-const OPS = Object.keys({
-  putTiles: 0,
-  tile: 0,
-  tileRoots: 0,
-  lastTile: 0,
-  dropTiles: 0,
-  sealed: 0,
-  begin: 0,
-  advance: 0,
-  startOver: 0,
-  keep: 0,
-  checkpoints: 0,
-  checkpoint: 0,
-  dropCheckpoints: 0,
-  scrubbed: 0,
-  writeScrub: 0,
-} satisfies Record<keyof LedgerOps, 0>) as readonly (keyof LedgerOps)[]
-
-/** Opens ledger.sqlite with a thread of its own. Rejects if the file does not open. */
-export const openLedgerFile = async (file: string): Promise<LedgerStore> => {
-  const { call, close } = await opsOf(file)
-  const ops = Object.fromEntries(OPS.map((op) => [op, (...args: readonly unknown[]) => call(op, ...args)]))
-  return { ...(ops as unknown as Omit<LedgerStore, 'close'>), close }
 }

@@ -4,10 +4,10 @@ import { type LedgerOps, ledgerOps } from './ledger-file.ts'
 
 /** Request to the ledger thread: an id, an operation and its arguments; or the end of the thread. */
 export type LedgerRequest = readonly [id: number, op: keyof LedgerOps, args: readonly unknown[]] | 'close'
-/** Response: the value of the operation, or its failure. `ready` is the first message. */
-export type LedgerResponse =
-  | readonly [id: number, outcome: { readonly value: unknown } | { readonly error: Error }]
-  | 'ready'
+/** Response: the value of the operation, or its failure. */
+export type LedgerResponse = readonly [id: number, outcome: { readonly value: unknown } | { readonly error: Error }]
+/** First message: the names of all operations. */
+export type LedgerReady = { readonly ops: readonly string[] }
 
 /**
  * Entry of the ledger thread, the only writer of ledger.sqlite. It has a thread of its own, so that a sync of this file
@@ -47,4 +47,4 @@ port.on('message', (request: LedgerRequest) => {
     send([id, { error: error instanceof Error ? error : new Error(String(error)) }])
   }
 })
-send('ready')
+port.postMessage({ ops: Object.keys(ops) } satisfies LedgerReady)

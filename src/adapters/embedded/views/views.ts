@@ -16,6 +16,7 @@ import {
   refusalOf,
   rowsOf,
   type Statement,
+  tableQuery,
   type Watched,
   whileOpen,
 } from '../sqlite.ts'
@@ -84,10 +85,6 @@ const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading
       return raw && rowOf<D>(raw)
     })
 }
-
-/** Statement that finds a table by its name. */
-export const tableQuery = (views: Database): Statement =>
-  rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
 
 /** Returns true if a table exists; caches positive results. */
 export const tablesIn = (hasTable: Statement) => {
