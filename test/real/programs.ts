@@ -114,7 +114,7 @@ export const failureOf = (error: unknown): string => {
   const { cmd, code, stdout, stderr } = error as Failure
   const said = `${stdout ?? ''}\n${stderr ?? ''}`.trim().split('\n').at(-1)
   if (cmd === undefined) return String(error)
-  return `${cmd.replace(/^.* nice -n 10 /, '')} ${code === ENDED ? 'took too long' : `failed (${code})`}: ${said}`
+  return `${cmd.replace(/^.* nice -n 10 /, '')} ${code === ENDED ? 'took too long' : `failed (${String(code)})`}: ${said}`
 }
 
 /** Fetches or builds a missing program. A failure is stored too, for the tests to report. */

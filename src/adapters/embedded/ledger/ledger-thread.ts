@@ -38,11 +38,11 @@ export const openLedgerFile = async (file: string): Promise<LedgerStore> => {
       'ops' in message ? resolve(message) : settle(message),
     )
   })
-  const call = (op: string, args: readonly unknown[]) =>
+  const call = (op: keyof LedgerOps, args: readonly unknown[]) =>
     new Promise<unknown>((done, fail) => {
       if (cause !== undefined) return fail(unavailable(cause))
       waiting.set(++serial, { done, fail })
-      send([serial, op as keyof LedgerOps, args])
+      send([serial, op, args])
     })
   const byName = Object.fromEntries(ops.map((op) => [op, (...args: readonly unknown[]) => call(op, args)]))
   return {

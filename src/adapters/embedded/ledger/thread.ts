@@ -7,7 +7,7 @@ export type LedgerRequest = readonly [id: number, op: keyof LedgerOps, args: rea
 /** Response: the value of the operation, or its failure. */
 export type LedgerResponse = readonly [id: number, outcome: { readonly value: unknown } | { readonly error: Error }]
 /** First message: the names of all operations. */
-export type LedgerReady = { readonly ops: readonly string[] }
+export type LedgerReady = { readonly ops: readonly (keyof LedgerOps)[] }
 
 /**
  * Entry of the ledger thread, the only writer of ledger.sqlite. It has a thread of its own, so that a sync of this file
@@ -47,4 +47,4 @@ port.on('message', (request: LedgerRequest) => {
     send([id, { error: error instanceof Error ? error : new Error(String(error)) }])
   }
 })
-port.postMessage({ ops: Object.keys(ops) } satisfies LedgerReady)
+port.postMessage({ ops: Object.keys(ops) as (keyof LedgerOps)[] } satisfies LedgerReady)
