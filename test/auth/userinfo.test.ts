@@ -1,7 +1,7 @@
 import { generateKeyPair, SignJWT } from 'jose'
 import t from 'tap'
 import { freshSecrets } from '../../src/auth/identity.ts'
-import { withUserinfo } from '../../src/auth/oidc/userinfo.ts'
+import { withUserinfo } from '../../src/auth/oidc/oidc.ts'
 import { whyOf } from '../../src/base/errors.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'

@@ -1,7 +1,6 @@
 import type { Position } from '@eventstore/db-client'
 import type { Stored } from '../../events/log.ts'
-import type { Connection, Lane } from './connection.ts'
-import { isFailure } from './connection.ts'
+import { type Connection, isFailure, type Lane } from './connection.ts'
 import { decode, type Recorded } from './event.ts'
 
 /** Maximum events of one read. */

@@ -1,8 +1,7 @@
 import type { AllStreamResolvedEvent, AllStreamSubscription } from '@eventstore/db-client'
 import type { Clock } from '../../base/clock.ts'
 import type { Stored } from '../../events/log.ts'
-import type { Driver } from './connection.ts'
-import { type Connection, isFailure, pause } from './connection.ts'
+import { type Connection, type Driver, isFailure, pause } from './connection.ts'
 import { decode, type Recorded } from './event.ts'
 import { pageLength, type Reader } from './read.ts'
 

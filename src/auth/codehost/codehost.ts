@@ -8,7 +8,7 @@ import {
   None,
 } from 'openid-client'
 import { type Identity, keptOf, type LoginSecrets, text } from '../identity.ts'
-import { answered, codeOf, redirectUriOf } from '../oidc/callback.ts'
+import { answered, type CallbackPlace, codeOf, redirectUriOf } from '../oidc/callback.ts'
 import { furtherParameters } from '../oidc/further-parameters.ts'
 import { exchangeCode } from '../oidc/token-endpoint.ts'
 import { type Asking, providerFetch } from '../outgoing/provider-fetch.ts'
@@ -17,18 +17,13 @@ import { type CodehostKind, type CodehostKindName, codehostKinds } from './kinds
 import { admit, type Memberships, type Named, onlyNamed, type Restrictions } from './membership.ts'
 
 export type CodehostSettings = Restrictions &
-  Asking & {
+  Asking &
+  CallbackPlace & {
     readonly kind: CodehostKindName
     readonly serverUrl: string
     readonly apiUrl: string
     readonly clientId: string
     readonly clientSecret: string
-    /**
-     * External base address. With `callbackPath` appended it is the redirect URI. This address is never taken from a
-     * request.
-     */
-    readonly redirectAddress: string
-    readonly callbackPath: string
     /**
      * Organizations and teams are read only with the kind's membership scope. If the scope is missing, a restriction
      * admits no login.

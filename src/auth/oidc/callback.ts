@@ -65,14 +65,12 @@ export const codeOf = (callback: LoginKind, query: URLSearchParams, issuerUrl?: 
 export const tooMuchTold = (callback: LoginKind, place: ProviderStep): never =>
   refuseCallback(callback, 'identity_large', { what: `${place.step} at ${place.host} answered with more than 1 MiB` })
 
+/** External base address and path of a callback. */
+export type CallbackPlace = { readonly redirectAddress: string; readonly callbackPath: string }
+
 /** Redirect URI of a callback, exactly as it is sent. Built from configuration only, never from a request. */
-export const redirectUriOf = ({
-  redirectAddress,
-  callbackPath,
-}: {
-  readonly redirectAddress: string
-  readonly callbackPath: string
-}) => new URL(`${redirectAddress.replace(/\/+$/, '')}${callbackPath}`).href
+export const redirectUriOf = ({ redirectAddress, callbackPath }: CallbackPlace): string =>
+  new URL(`${redirectAddress.replace(/\/+$/, '')}${callbackPath}`).href
 
 /** Rebuilds the callback URL from the configured redirect URI and the given parameters. */
 export const answered = (redirectUri: string, parameters: Readonly<Record<string, string>>): URL => {

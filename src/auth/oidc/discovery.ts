@@ -27,6 +27,7 @@ import {
   unusable,
 } from '../outgoing/provider-fetch.ts'
 import { refusalFor, withMore } from '../refusal-details.ts'
+import type { CallbackPlace } from './callback.ts'
 
 /** Supported signature algorithms. The algorithm `none` and the symmetric ones (HS…) are never accepted. */
 const ALGORITHMS = ['RS', 'PS', 'ES']
@@ -175,30 +176,25 @@ export const movedTo = async (before: Known, failure: unknown, again: () => Prom
 /** openid-client reads keys again only if the given ones are at least this old. */
 const KEYS_OLD_S = 60
 
-export type OidcSettings = Discovery & {
-  readonly name: string
-  /** The secret is absent if the client has none: then `clientAuthentication` is `none`. */
-  readonly clientSecret?: string | undefined
-  /** Client authentication method; absent: chosen by the discovery document, `basic` first. */
-  readonly clientAuthentication?: 'basic' | 'post' | 'none' | undefined
-  /** Clock tolerance in ms. */
-  readonly clockTolerance: number
-  /**
-   * External base address. With `callbackPath` appended it is the redirect URI. This address is never taken from a
-   * request.
-   */
-  readonly redirectAddress: string
-  readonly callbackPath: string
-  readonly scopes: readonly string[]
-  /** Source of the person's claims: the ID token only, or userinfo as well. */
-  readonly claims: 'id_token' | 'userinfo'
-  /** Further parameters of the authorization request. */
-  readonly parameters: Readonly<Record<string, string>>
-  /** True to return the ID token with the identity. */
-  readonly keepIdToken?: boolean
-  /** Claims that rules use. These claims are kept when an identity exceeds the size limit. */
-  readonly asked: readonly ClaimUse[]
-}
+export type OidcSettings = Discovery &
+  CallbackPlace & {
+    readonly name: string
+    /** The secret is absent if the client has none: then `clientAuthentication` is `none`. */
+    readonly clientSecret?: string | undefined
+    /** Client authentication method; absent: chosen by the discovery document, `basic` first. */
+    readonly clientAuthentication?: 'basic' | 'post' | 'none' | undefined
+    /** Clock tolerance in ms. */
+    readonly clockTolerance: number
+    readonly scopes: readonly string[]
+    /** Source of the person's claims: the ID token only, or userinfo as well. */
+    readonly claims: 'id_token' | 'userinfo'
+    /** Further parameters of the authorization request. */
+    readonly parameters: Readonly<Record<string, string>>
+    /** True to return the ID token with the identity. */
+    readonly keepIdToken?: boolean
+    /** Claims that rules use. These claims are kept when an identity exceeds the size limit. */
+    readonly asked: readonly ClaimUse[]
+  }
 
 /**
  * Library configuration of our client at a provider, from its document. The cached keys are needed where signatures are

@@ -1,4 +1,4 @@
-import type { LogoutToken } from '../../auth/oidc/logout-token.ts'
+import type { LogoutToken } from '../../auth/oidc/logout.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import { refusalFor } from '../../auth/refusal-details.ts'
 import { type Refusal, refusals } from '../../base/errors.ts'

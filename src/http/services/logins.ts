@@ -1,7 +1,6 @@
 import type { TokenSecrets } from '../../auth/client-token.ts'
 import type { Identity, LoginSecrets } from '../../auth/identity.ts'
-import type { LogoutToken } from '../../auth/oidc/logout-token.ts'
-import type { LogoutRequest } from '../../auth/oidc/logout-url.ts'
+import type { LogoutRequest, LogoutToken } from '../../auth/oidc/logout.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { KeptIdTokens, LoginStates, LogoutStates, RefusedLogins } from '../../auth/sealed.ts'

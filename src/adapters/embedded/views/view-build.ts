@@ -3,9 +3,9 @@ import type { Checkpoint, Index, Row, Scalar, View, Views } from '../../../proje
 import { type Database, isPage, rowsOf, type Value } from '../sqlite.ts'
 import type { Channel } from '../writer/channel.ts'
 import type { FlatCheckpoint, FlatRows, Shape } from '../writer/protocol.ts'
-import { rowOf } from './view-query.ts'
+import { ROW, rowOf } from './view-query.ts'
 
-const OWN = ['_key', '_revision', '_position', '_changes', '_doc', '_unreadable'] as const
+const OWN = ROW.split(', ')
 
 /** Index of the position in a row's values. */
 export const POSITION = OWN.indexOf('_position')
