@@ -81,7 +81,7 @@ export default defineConfig({
               name: 'commands',
               test: /\/ui\/src\/(?:shell|words)\/(?:account-menu|commands|found|palette|shortcuts)\.tsx?$/,
             },
-            { name: 'integrity', test: /\/(?:ui\/src\/integrity\/(?!parts|standing|remembered)|src\/verifier\/)/ },
+            { name: 'integrity', test: /\/(?:ui\/src\/integrity\/(?!badge|standing|remembered)|src\/verifier\/)/ },
             { name: 'floating', test: /\/(@base-ui|@floating-ui)\//, minShareCount: 2 },
           ],
         },

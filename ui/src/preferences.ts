@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react'
+import { storeOf } from './store.ts'
 import { hear, tellPreferences } from './tabs.ts'
 
 /** Preferences of this browser; stored in its `localStorage` only. */
@@ -24,9 +24,8 @@ const standard: Preferences = {
   singleKeys: true,
 }
 let serviceTheme: Preferences['theme'] = 'system'
-let present: Preferences = standard
 let chosen: Partial<Preferences> = {}
-const listeners = new Set<() => void>()
+const present = storeOf(standard)
 
 /** Reads from `localStorage`. If the browser refuses storage, a choice lasts as long as the page. */
 const stored = (name: string): string | undefined => {
@@ -66,12 +65,12 @@ const parsed = (): Partial<Preferences> => {
 }
 
 const apply = (): void => {
-  present = { ...standard, theme: serviceTheme, ...chosen }
+  const preferences = { ...standard, theme: serviceTheme, ...chosen }
   const { dataset } = document.documentElement
-  if (present.theme === 'system') delete dataset['theme']
-  else dataset['theme'] = present.theme
-  dataset['density'] = present.density
-  for (const listener of listeners) listener()
+  if (preferences.theme === 'system') delete dataset['theme']
+  else dataset['theme'] = preferences.theme
+  dataset['density'] = preferences.density
+  present.set(preferences)
 }
 
 /** Reads the stored preferences, now and whenever another tab changes them. */
@@ -99,11 +98,7 @@ export const choose = (change: Partial<Preferences>): void => {
   tellPreferences()
 }
 
-const subscribe = (listener: () => void): (() => void) => {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
-export const usePreferences = (): Preferences => useSyncExternalStore(subscribe, () => present)
+export const usePreferences = present.use
 
 /** Namespace that was last open in this browser; undefined if there is none. */
 export const knownNamespace = (): string | undefined => stored(NAMESPACE)

@@ -8,6 +8,6 @@ export const checkNewest = async (status: LedgerStatus, signal?: AbortSignal): P
   if ('kind' in found) return found
   const { checkpoint, signed } = found
   const verified = verifiedTree(remembered()!)
-  const verdict = verified && (await unlike(verified, checkpoint, signal))
-  return verdict ?? { kind: signed === 'signed' ? 'verified' : 'unchecked', size: checkpoint.size }
+  const grown = verified && (await unlike(verified, checkpoint, signal))
+  return grown ?? { kind: signed === 'signed' ? 'verified' : 'unchecked', size: checkpoint.size }
 }

@@ -1,14 +1,28 @@
 import { HASH_BYTES, isSameHash, leafOf } from '../../../src/verifier/hashes.ts'
 import type { Tree } from '../../../src/verifier/proof/proofs.ts'
-import { entriesIn, TILE_WIDTH, tilePath, tileWidth } from '../../../src/verifier/tiles.ts'
+import { entriesIn, tilePath, tileWidth } from '../../../src/verifier/tiles.ts'
 import { compactRange } from '../../../src/verifier/tree.ts'
-import { slices } from './pace.ts'
 
 /** Number of tiles that are requested before they are needed. */
 const AHEAD = 4
+/** Time in ms after which the page handles input and draws. */
+const SLICE_MS = 8
 
-/** First difference: its place, and whether an entry differs from its leaf, or the root from a signed one. */
-type Difference = { readonly cause: 'event' | 'tree'; readonly index: number }
+/** Lets the page handle input and draw. */
+const turn = (): Promise<void> => {
+  const { scheduler } = globalThis as { readonly scheduler?: { readonly yield?: () => Promise<void> } }
+  if (scheduler?.yield) return scheduler.yield()
+  return new Promise((done) => {
+    const { port1, port2 } = new MessageChannel()
+    const onTurn = () => {
+      port1.close()
+      done()
+    }
+    port1.addEventListener('message', onTurn)
+    port1.start()
+    port2.postMessage(0)
+  })
+}
 
 type Recompute = {
   /** Signed trees in ascending order of size, each size once; the last is the tree to recompute. */
@@ -18,34 +32,8 @@ type Recompute = {
   readonly onProgress: (done: number) => void
 }
 
-/** Number of leaves under the tile with this index. */
-const widthIn = (index: number, size: number): number => tileWidth(size, { level: 0, index })
-
-/** The leaves of a tile, and the bundle of the entries that they are made of. */
-type Leaves = { readonly hashes: Uint8Array; readonly entries: readonly Uint8Array[] }
-
-/** Returns a function that reads the tile with the next index and requests those that follow it. */
-const leavesAhead = (size: number, read: Recompute['read']): ((index: number) => Promise<Leaves>) => {
-  const requested = new Map<number, Promise<Leaves>>()
-  const leavesOf = async (index: number): Promise<Leaves> => {
-    const width = widthIn(index, size)
-    const paths = ([0, 'entries'] as const).map((level) => tilePath({ level, index, width }))
-    const [hashes, bundle] = await Promise.all(paths.map(read))
-    return { hashes: hashes!, entries: entriesIn(bundle!) }
-  }
-  return (index) => {
-    for (let next = index; next < index + AHEAD && widthIn(next, size) > 0; next++) {
-      if (requested.has(next)) continue
-      const leaves = leavesOf(next)
-      // The rejection is reported when the tile is needed.
-      leaves.catch(() => undefined)
-      requested.set(next, leaves)
-    }
-    const leaves = requested.get(index)!
-    requested.delete(index)
-    return leaves
-  }
-}
+/** First difference: its place, and whether an entry differs from its leaf, or the root from a signed one. */
+type Difference = { readonly cause: 'event' | 'tree'; readonly index: number }
 
 /**
  * Recomputes the tree from its entries, compares each leaf with the tile and the root with every signed tree. Returns
@@ -54,17 +42,27 @@ const leavesAhead = (size: number, read: Recompute['read']): ((index: number) =>
  */
 export const recompute = async ({ signed, read, onProgress }: Recompute): Promise<Difference | undefined> => {
   const { size } = signed.at(-1)!
-  const leavesAt = leavesAhead(size, read)
+  const widthOf = (index: number): number => tileWidth(size, { level: 0, index })
+  /** Reads the leaves of a tile, and the bundle of the entries that they are made of. */
+  const leavesOf = (index: number) =>
+    Promise.all(([0, 'entries'] as const).map((level) => read(tilePath({ level, index, width: widthOf(index) }))))
+  const ahead: ReturnType<typeof leavesOf>[] = []
   const tree = compactRange()
-  const pause = slices()
-  let [done, agreed, next] = [0, 0, 0]
-  for (let index = 0; widthIn(index, size) > 0; index++) {
-    const { hashes, entries } = await leavesAt(index)
-    for (let n = 0; n < widthIn(index, size); n++) {
+  let [done, agreed, next, begun] = [0, 0, 0, performance.now()]
+  for (let index = 0; widthOf(index) > 0; index++) {
+    while (ahead.length < AHEAD && widthOf(index + ahead.length) > 0) {
+      const leaves = leavesOf(index + ahead.length)
+      // The rejection is reported when the tile is needed.
+      leaves.catch(() => undefined)
+      ahead.push(leaves)
+    }
+    const [hashes, bundle] = await ahead.shift()!
+    const entries = entriesIn(bundle!)
+    for (let n = 0; n < widthOf(index); n++) {
       const entry = entries[n]
       const leaf = entry && leafOf(entry)
-      if (!leaf || !isSameHash(leaf, hashes.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES)))
-        return { cause: 'event', index: index * TILE_WIDTH + n }
+      if (!leaf || !isSameHash(leaf, hashes!.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES)))
+        return { cause: 'event', index: done }
       tree.append(leaf)
       done++
       while (signed[next]?.size === done) {
@@ -72,8 +70,10 @@ export const recompute = async ({ signed, read, onProgress }: Recompute): Promis
         agreed = done
         next++
       }
-      const paused = pause()
-      if (paused) await paused
+      if (performance.now() - begun >= SLICE_MS) {
+        await turn()
+        begun = performance.now()
+      }
     }
     onProgress(done)
   }

@@ -15,9 +15,6 @@ export const ledgerKeyOf = (vkey: string): VerifierKey | undefined => {
 /** Result of the check of a signature. `unchecked`: this browser has no Ed25519, or the page has no secure context. */
 export type Signed = 'signed' | 'unsigned' | 'wrong' | 'unchecked'
 
-/** True unless a signature is absent or wrong. */
-export const isTrusted = (signed: Signed): boolean => signed === 'signed' || signed === 'unchecked'
-
 /** Checks the signature of a key under a checkpoint. */
 export const signatureOf = async ({ note }: Checkpoint, key: VerifierKey): Promise<Signed> => {
   const signature = note.signatures.find((one) => isOfKey(one, key))
@@ -35,3 +32,7 @@ export const signatureOf = async ({ note }: Checkpoint, key: VerifierKey): Promi
   const isValid = await subtle.verify('Ed25519', imported, signature.bytes, utf8(note.text))
   return isValid ? 'signed' : 'wrong'
 }
+
+/** Returns true unless the signature of a key under a checkpoint is absent or wrong. */
+export const isSignedBy = async (checkpoint: Checkpoint, key: VerifierKey): Promise<boolean> =>
+  ['signed', 'unchecked'].includes(await signatureOf(checkpoint, key))

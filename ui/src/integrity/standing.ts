@@ -14,42 +14,35 @@ import type { Verdict } from './verify.ts'
 /** Age at which the state is read again when a page opens. */
 const OLD_MS = 60_000
 
-/**
- * Integrity of the history as this browser sees it. `broken`: by the service's report or this browser's check; `index`
- * is the first event that can be affected. `other`: signed by another key than the one that this browser saw first.
- */
-export type Standing =
-  | { readonly kind: 'verified' | 'sealed' | 'suspended' | 'building' | 'other' }
-  | { readonly kind: 'broken'; readonly by: 'service' | 'browser'; readonly index?: number | undefined }
-  | { readonly kind: 'unknown'; readonly why: string }
+/** Integrity of the history as this browser sees it. `other`: signed by another key than the one it saw first. */
+export type Standing = {
+  readonly kind: keyof typeof words.state
+  /** Sentence that explains it. */
+  readonly why: string
+  /** First event that a break can affect. */
+  readonly index?: number | undefined
+}
 
 /** Word of a standing. */
-export const wordOf = (standing: Standing): string =>
-  standing.kind === 'broken' ? words.state.broken(standing.index) : words.state[standing.kind]
-
-/** Sentence that explains a standing. */
-export const whyOf = (standing: Standing): string => {
-  if (standing.kind === 'unknown') return standing.why
-  if (standing.kind === 'broken') return words.why[standing.by === 'service' ? 'diverged' : 'broken']
-  return words.why[standing.kind]
-}
-
-/** Returns the standing by the report of the service alone, which never is `verified`. */
-const reported = ({ state, sealed, scrub }: LedgerStatus): Standing => {
-  if (state === 'diverged') return { kind: 'broken', by: 'service', index: scrub.firstBad?.index }
-  if (state !== 'ok') return { kind: state }
-  return sealed ? { kind: 'sealed' } : { kind: 'unknown', why: words.nothingSealed }
-}
+export const wordOf = ({ kind, index }: Standing): string =>
+  kind === 'broken' ? words.state.broken(index) : words.state[kind]
 
 /** Returns the standing by the report of the service and the checks of this browser; a break outweighs all else. */
-const standingOf = (status: LedgerStatus, known: Remembered | undefined, newest: Verdict | undefined): Standing => {
-  if (known?.broken) return { kind: 'broken', by: 'browser', index: known.broken.index }
-  const isListed = known === undefined || status.keys.some(({ vkey }) => vkey === known.vkey)
-  if (known?.other !== undefined || !isListed || newest?.kind === 'other') return { kind: 'other' }
-  const by = reported(status)
-  if (by.kind === 'broken') return by
-  if (newest?.kind === 'broken') return { kind: 'broken', by: 'browser', index: newest.broken.index }
-  return by.kind === 'sealed' && newest?.kind === 'verified' ? { kind: 'verified' } : by
+const standingOf = (
+  { state, sealed, scrub, keys }: LedgerStatus,
+  known: Remembered | undefined,
+  newest: Verdict | undefined,
+): Standing => {
+  const { why } = words
+  if (known?.broken) return { kind: 'broken', why: why.broken, index: known.broken.index }
+  const isListed = known === undefined || keys.some(({ vkey }) => vkey === known.vkey)
+  if (known?.other !== undefined || !isListed || newest?.kind === 'other') return { kind: 'other', why: why.other }
+  if (state === 'diverged') return { kind: 'broken', why: why.diverged, index: scrub.firstBad?.index }
+  if (newest?.kind === 'broken') return { kind: 'broken', why: why.broken, index: newest.broken.index }
+  if (state !== 'ok') return { kind: state, why: why[state] }
+  if (!sealed) return { kind: 'unknown', why: words.nothingSealed }
+  const kind = newest?.kind === 'verified' ? 'verified' : 'sealed'
+  return { kind, why: why[kind] }
 }
 
 /** Reads the state of the ledger, at most once a minute when pages open. */
@@ -71,32 +64,23 @@ const useLedger = (enabled: boolean) => {
   return { status: data, error }
 }
 
-/** Checks the newest checkpoint against the tree that this browser verified last; undefined if it verified none. */
-const useNewest = (status: LedgerStatus | undefined, known: Remembered | undefined): Verdict | undefined => {
-  const { data } = useQuery({
-    queryKey: [...keys.ledger, 'newest', known?.vkey, known?.verified?.root, status?.sealed?.root],
-    queryFn: async ({ signal }) => (await import('./check-newest.ts')).checkNewest(status!, signal),
-    enabled: status?.sealed !== undefined && known?.verified !== undefined,
-    staleTime: Number.POSITIVE_INFINITY,
-  })
-  return data
-}
-
 /** Returns the standing of the history, undefined until it is known, and the report of the service. */
-export const useStanding = (): {
-  readonly standing: Standing | undefined
-  readonly status: LedgerStatus | undefined
-} => {
+export const useStanding = (): { readonly standing?: Standing | undefined; readonly status?: LedgerStatus } => {
   const { access, settled } = useAccess()
   const needed = { right: 'audit.read', namespaceKey: EVERY }
   const mayRead = access !== undefined && holds(access, needed)
   const known = useRemembered()
   const { status, error } = useLedger(mayRead)
-  const newest = useNewest(status, known)
+  // Checks the newest checkpoint against the tree that this browser verified last.
+  const { data: newest } = useQuery({
+    queryKey: [...keys.ledger, 'newest', known?.vkey, known?.verified?.root, status?.sealed?.root],
+    queryFn: async ({ signal }) => (await import('./check-newest.ts')).checkNewest(status!, signal),
+    enabled: status?.sealed !== undefined && known?.verified !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
   if (status) return { status, standing: standingOf(status, known, newest) }
-  const broken = known?.broken
-  if (broken) return { status, standing: { kind: 'broken', by: 'browser', index: broken.index } }
-  if (access && !mayRead) return { status, standing: { kind: 'unknown', why: states.missing(needed) } }
-  if (isFailure(error)) return { status, standing: { kind: 'unknown', why: words.notRead(messageOf(error)) } }
-  return { status, standing: settled && !access ? { kind: 'unknown', why: words.notAsked } : undefined }
+  if (known?.broken) return { standing: { kind: 'broken', why: words.why.broken, index: known.broken.index } }
+  if (access && !mayRead) return { standing: { kind: 'unknown', why: states.missing(needed) } }
+  if (isFailure(error)) return { standing: { kind: 'unknown', why: words.notRead(messageOf(error)) } }
+  return { standing: settled && !access ? { kind: 'unknown', why: words.notAsked } : undefined }
 }

@@ -1,41 +1,18 @@
 import { parseCheckpoint } from '../../../src/verifier/note/checkpoint.ts'
 import type { VerifierKey } from '../../../src/verifier/note/vkey.ts'
 import { type LedgerStatus, readCheckpoints } from '../api/ledger.ts'
-import { type Checkpoint, isTrusted, ledgerKeyOf, type Signed, signatureOf } from './signature.ts'
+import { type Checkpoint, isSignedBy, ledgerKeyOf, type Signed, signatureOf } from './signature.ts'
 
-/** Maximum number of pages of kept checkpoints that are searched for a change of the key. */
-const MAX_PAGES = 20
-
-/** Reads the kept checkpoints from the newest on. The answers of the service are checked by the caller. */
-async function* keptCheckpoints(signal: AbortSignal | undefined): AsyncGenerator<readonly Checkpoint[]> {
+/** Reads the kept checkpoints from the newest on, at most this number of pages. They are not verified. */
+export const readKept = async (pages: number, signal: AbortSignal | undefined): Promise<readonly Checkpoint[]> => {
+  const kept: Checkpoint[] = []
   let token = ''
-  for (let page = 0; page < MAX_PAGES; page++) {
+  for (let page = 0; page === 0 || (page < pages && token !== ''); page++) {
     const { checkpoints, nextPageToken } = await readCheckpoints(signal, token)
-    yield checkpoints.flatMap(({ text }) => parseCheckpoint(text) ?? [])
-    if (nextPageToken === '') return
+    kept.push(...checkpoints.flatMap(({ text }) => parseCheckpoint(text) ?? []))
     token = nextPageToken
   }
-}
-
-/** Returns the newest of the kept checkpoints. */
-export const newestKept = async (signal: AbortSignal | undefined): Promise<readonly Checkpoint[]> => {
-  for await (const page of keptCheckpoints(signal)) return page
-  return []
-}
-
-/** Returns the keys of a ledger that signed a kept checkpoint together with the key. */
-const successorsOf = async (
-  key: VerifierKey,
-  keys: readonly VerifierKey[],
-  kept: readonly Checkpoint[],
-): Promise<readonly VerifierKey[]> => {
-  const found: VerifierKey[] = []
-  for (const checkpoint of kept.filter(({ note }) => note.signatures.length > 1)) {
-    if (!isTrusted(await signatureOf(checkpoint, key))) continue
-    for (const other of keys)
-      if (other.id !== key.id && isTrusted(await signatureOf(checkpoint, other))) found.push(other)
-  }
-  return found
+  return kept
 }
 
 /** Result of the check of a checkpoint with the key that this browser saw first. */
@@ -44,6 +21,9 @@ export type Trust = {
   /** Key that signed: the known one, or one that followed it by checkpoints with both signatures. */
   readonly key: VerifierKey
 }
+
+/** Maximum number of pages of kept checkpoints that are searched for a change of the key. */
+const MAX_PAGES = 20
 
 /**
  * Checks the signature of a checkpoint with the known key. If another key signed, follows the changes of the key by
@@ -58,14 +38,18 @@ export const trustOf = async (
   const signed = await signatureOf(checkpoint, known)
   if (signed !== 'unsigned' || known.name !== checkpoint.origin) return { signed, key: known }
   const keys = status.keys.flatMap(({ vkey }) => ledgerKeyOf(vkey) ?? [])
-  const kept = [checkpoint]
-  for await (const page of keptCheckpoints(signal)) kept.push(...page)
+  const kept = [checkpoint, ...(await readKept(MAX_PAGES, signal))]
+  const changes = kept.filter(({ note }) => note.signatures.length > 1)
   const followed = new Map([[known.id, known]])
   for (const key of followed.values())
-    for (const next of await successorsOf(key, keys, kept)) {
-      const found = await signatureOf(checkpoint, next)
-      if (found !== 'unsigned') return { signed: found, key: next }
-      followed.set(next.id, next)
+    for (const change of changes) {
+      if (!(await isSignedBy(change, key))) continue
+      for (const next of keys) {
+        if (followed.has(next.id) || !(await isSignedBy(change, next))) continue
+        const found = await signatureOf(checkpoint, next)
+        if (found !== 'unsigned') return { signed: found, key: next }
+        followed.set(next.id, next)
+      }
     }
   return { signed, key: known }
 }

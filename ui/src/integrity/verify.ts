@@ -3,13 +3,13 @@ import { parseCheckpoint } from '../../../src/verifier/note/checkpoint.ts'
 import { type VerifierKey, vkeyOf } from '../../../src/verifier/note/vkey.ts'
 import { type Tree, verifyConsistency } from '../../../src/verifier/proof/proofs.ts'
 import { serviceNow } from '../api/clock.ts'
+import { isFailure } from '../api/failure.ts'
 import { type LedgerStatus, readCheckpoint, readConsistency, readLedger, readTile } from '../api/ledger.ts'
-import { patiently } from './patient.ts'
 import { base64Of } from './platform.ts'
 import { recompute } from './recompute.ts'
 import { type Break, type Remembered, remember, remembered, seen, signingKeyOf } from './remembered.ts'
-import { type Checkpoint, isTrusted, ledgerKeyOf, signatureOf } from './signature.ts'
-import { newestKept, type Trust, trustOf } from './trust.ts'
+import { type Checkpoint, isSignedBy, ledgerKeyOf } from './signature.ts'
+import { readKept, type Trust, trustOf } from './trust.ts'
 
 /**
  * Result of a check. `unsealed`: there is no key or no event yet. `unchecked`: everything fits, but this browser cannot
@@ -22,11 +22,13 @@ export type Verdict =
 
 /** Attempts to get a checkpoint that is not older than the verified tree, and the time between them. */
 const [ATTEMPTS, AGAIN_MS] = [3, 3000]
+/** Attempts to read a tile, and the time before the second one in ms. */
+const [TILE_ATTEMPTS, FIRST_MS] = [4, 1000]
 
 const now = (): string => new Date(serviceNow()).toISOString()
-const brokenBy = (cause: Break['cause'], index?: number): Verdict => ({
+const brokenBy = (cause: Break['cause'], index?: number): Verdict & { readonly kind: 'broken' } => ({
   kind: 'broken',
-  broken: { cause, at: now(), ...(index !== undefined && { index }) },
+  broken: { cause, index, at: now() },
 })
 
 /** The tree that this browser recomputed last. */
@@ -35,14 +37,14 @@ export const verifiedTree = ({ verified }: Remembered): Tree | undefined => {
   return verified && root && { size: verified.size, root }
 }
 
-/** Returns why a checkpoint does not extend the verified tree; undefined if it does. */
-export const unlike = async (verified: Tree, newest: Tree, signal?: AbortSignal): Promise<Verdict | undefined> => {
-  if (newest.size < verified.size) return brokenBy('shorter', newest.size)
-  if (newest.size === verified.size) return isSameHash(newest.root, verified.root) ? undefined : brokenBy('history')
-  const { hashes } = await readConsistency(verified.size, newest.size, signal)
+/** Returns why a checkpoint does not extend an earlier tree; undefined if it does. */
+export const unlike = async (earlier: Tree, newest: Tree, signal?: AbortSignal) => {
+  if (newest.size < earlier.size) return brokenBy('shorter', newest.size)
+  if (newest.size === earlier.size) return isSameHash(newest.root, earlier.root) ? undefined : brokenBy('history')
+  const { hashes } = await readConsistency(earlier.size, newest.size, signal)
   const proof = hashes.map(hashOfBase64)
   const isWhole = proof.every((hash): hash is Hash => hash !== undefined)
-  return isWhole && verifyConsistency(verified, newest, proof) ? undefined : brokenBy('history')
+  return isWhole && verifyConsistency(earlier, newest, proof) ? undefined : brokenBy('history')
 }
 
 /**
@@ -74,6 +76,50 @@ export const trusted = async (
   return trust.signed === 'unsigned' ? { kind: 'other' } : { ...trust, checkpoint }
 }
 
+/**
+ * Result of the comparison of a saved checkpoint with the newest one. `extended`: the newest tree begins with the saved
+ * one. `unlike`: it does not. `foreign`: another ledger made the saved one. `unsigned`: no key of the ledger signed it.
+ * `untrusted`: the newest checkpoint itself has no signature of the known key.
+ */
+export type Comparison =
+  | { readonly kind: 'extended' | 'unlike'; readonly saved: number; readonly newest: number }
+  | { readonly kind: 'malformed' | 'foreign' | 'unsigned' | 'untrusted' }
+
+/** Compares a saved checkpoint with the newest one by a consistency proof (api.md §17.5). */
+export const compareSaved = async (text: string): Promise<Comparison> => {
+  // Mail adds carriage returns, signs of a quotation and blanks.
+  const plain = text.replace(/\r*\n|\r/g, '\n').replace(/^[ \t>]+|[ \t]+$/gm, '')
+  const saved = parseCheckpoint(`${plain.trim()}\n`)
+  if (!saved || saved.size === 0) return { kind: 'malformed' }
+  const status = await readLedger()
+  if (status.origin !== saved.origin) return { kind: 'foreign' }
+  const vkeys = [seen(status)?.vkey ?? '', ...status.keys.map(({ vkey }) => vkey)]
+  const keys = vkeys.flatMap((vkey) => ledgerKeyOf(vkey) ?? [])
+  const signed = await Promise.all(keys.map((key) => isSignedBy(saved, key)))
+  if (!signed.includes(true)) return { kind: 'unsigned' }
+  const found = await trusted(status, saved.size)
+  if ('kind' in found) return { kind: 'untrusted' }
+  const { checkpoint } = found
+  const kind = (await unlike(saved, checkpoint)) ? 'unlike' : 'extended'
+  return { kind, saved: saved.size, newest: checkpoint.size }
+}
+
+/** Reads a tile, again after no answer, 429 and 503, and not before `Retry-After`. */
+const tileOf = async (path: string, signal: AbortSignal): Promise<Uint8Array> => {
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await readTile(path, signal)
+    } catch (error) {
+      if (!isFailure(error) || ![0, 429, 503].includes(error.status) || attempt === TILE_ATTEMPTS) throw error
+      const ms = (error.retryAfter ?? 0) * 1000 || FIRST_MS * 2 ** (attempt - 1)
+      await new Promise((done) => {
+        window.setTimeout(done, ms)
+        // The next read then rejects.
+        signal.addEventListener('abort', done)
+      })
+    }
+}
+
 /** Trees of checkpoints that the key signed, and the last verified tree: ascending, each size once, up to the newest. */
 const signedTrees = async (
   newest: Checkpoint,
@@ -82,30 +128,10 @@ const signedTrees = async (
   signal: AbortSignal,
 ): Promise<readonly Tree[]> => {
   const trees = new Map<number, Tree>()
-  for (const kept of await newestKept(signal))
-    if (kept.size < newest.size && isTrusted(await signatureOf(kept, key))) trees.set(kept.size, kept)
+  for (const kept of await readKept(1, signal))
+    if (kept.size < newest.size && (await isSignedBy(kept, key))) trees.set(kept.size, kept)
   if (verified && verified.size < newest.size) trees.set(verified.size, verified)
   return [...trees.values(), newest].sort((one, other) => one.size - other.size)
-}
-
-/** First difference in the place that the scrub of the service names, if it lies within the break. */
-const placed = (verdict: Verdict, { scrub }: LedgerStatus): Verdict => {
-  if (verdict.kind !== 'broken' || !scrub.firstBad) return verdict
-  const { broken } = verdict
-  const isWithin = broken.cause === 'tree' && scrub.firstBad.index >= (broken.index ?? 0)
-  return isWithin ? { kind: 'broken', broken: { ...broken, index: scrub.firstBad.index } } : verdict
-}
-
-/** Remembers a verdict: a verified tree replaces an earlier break. */
-const keep = (verdict: Verdict, vkey: string, newest: Tree | undefined): Verdict => {
-  const { verified, other } = remembered()!
-  const tree = newest && { size: newest.size, root: base64Of(newest.root), at: now() }
-  const before = { vkey, ...(verified && { verified }) }
-  if (verdict.kind === 'verified') remember({ vkey, ...(tree && { verified: tree }) })
-  else if (verdict.kind === 'broken')
-    remember({ ...before, ...(other !== undefined && { other }), broken: verdict.broken })
-  else if (verdict.kind === 'unchecked') remember(before)
-  return verdict
 }
 
 /**
@@ -118,21 +144,31 @@ export const verifyHere = async (
 ): Promise<Verdict> => {
   const status = await readLedger(signal)
   const found = await trusted(status, undefined, signal)
-  const known = remembered()
+  const known = remembered()!
   if ('kind' in found) {
-    if (found.kind === 'other') remember({ ...known!, other: signingKeyOf(status) ?? '' })
-    return known ? keep(found, known.vkey, undefined) : found
+    if (found.kind === 'other') remember({ ...known, other: signingKeyOf(status) ?? '' })
+    if (found.kind === 'broken') remember({ ...known, broken: found.broken })
+    return found
   }
-  const { checkpoint, key, signed } = found
+  const { checkpoint, signed } = found
   const { size } = checkpoint
-  const verified = verifiedTree(known!)
-  const grown = verified && (await unlike(verified, checkpoint, signal))
+  const vkey = vkeyOf(found.key)
+  const tree = verifiedTree(known)
+  const grown = tree && (await unlike(tree, checkpoint, signal))
   const difference = await recompute({
-    signed: await signedTrees(checkpoint, key, verified, signal),
-    read: (path) => patiently(() => readTile(path, signal), signal),
+    signed: await signedTrees(checkpoint, found.key, tree, signal),
+    read: (path) => tileOf(path, signal),
     onProgress: (done) => onProgress(done, size),
   })
-  const verdict = difference && placed(brokenBy(difference.cause, difference.index), status)
-  const whole: Verdict = { kind: signed === 'signed' ? 'verified' : 'unchecked', size }
-  return keep(verdict ?? grown ?? whole, vkeyOf(key), checkpoint)
+  const { verified, other } = remembered()!
+  // The scrub of the service can name a place within the difference.
+  const bad = difference?.cause === 'tree' ? (status.scrub.firstBad?.index ?? 0) : 0
+  const broken = difference ? brokenBy(difference.cause, Math.max(difference.index, bad)) : grown
+  if (broken) {
+    remember({ vkey, verified, other, broken: broken.broken })
+    return broken
+  }
+  const isSigned = signed === 'signed'
+  remember({ vkey, verified: isSigned ? { size, root: base64Of(checkpoint.root), at: now() } : verified })
+  return { kind: isSigned ? 'verified' : 'unchecked', size }
 }

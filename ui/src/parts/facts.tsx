@@ -1,12 +1,23 @@
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
+import { CodeText } from './code.tsx'
 import { Safe } from './feedback/safe.tsx'
 
-/** Name and value in a list of facts. */
-export const Fact = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (
-  <>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </>
+/** Values by name. A name without a value is not shown. */
+export type FactsOf = Readonly<Record<string, ReactNode>>
+
+/** List of facts. */
+export const Facts = ({ label, of }: { readonly label?: string; readonly of: FactsOf }) => (
+  <dl className="about-list" aria-label={label}>
+    {Object.entries(of).map(
+      ([name, value]) =>
+        value !== undefined && (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </Fragment>
+        ),
+    )}
+  </dl>
 )
 
 /** Metadata of a record as plain text, without images and links. */
@@ -32,9 +43,7 @@ export const Metadata = ({
               <div className="muted small">
                 <Safe text={key} />
               </div>
-              <code>
-                <Safe text={value} />
-              </code>
+              <CodeText text={value} />
             </li>
           ))}
         </ul>

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { toFlag, toSegment } from '../links.ts'
+import { CodeText } from './code.tsx'
 import { Safe } from './feedback/safe.tsx'
 
 /** Table cell of a flag or segment: its name as a link, and its key. */
@@ -16,8 +17,6 @@ export const NamedLink = ({
     <Link {...to}>
       <Safe text={name} />
     </Link>
-    <code className="key">
-      <Safe text={thingKey} />
-    </code>
+    <CodeText look="key" text={thingKey} />
   </>
 )

@@ -5,13 +5,13 @@ import { useAccess } from '../api/access.ts'
 import { isLogin } from '../identity.ts'
 import { methodOf } from '../login-methods.ts'
 import { Safe } from '../parts/feedback/safe.tsx'
+import { closing } from '../parts/loaded.ts'
 import { instantWords } from '../parts/moment.ts'
 import { usePreferences } from '../preferences.ts'
 import { signOut, useIdentity, useSession } from '../session.tsx'
 import { access as words } from '../words/access.ts'
 import { methodWords } from '../words/methods.ts'
 import { shell } from '../words/shell.ts'
-import { closing } from './loaded.ts'
 
 /** Maximum number of grants in the menu. */
 const TOLD = 8

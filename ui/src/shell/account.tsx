@@ -1,9 +1,9 @@
 import { PersonIcon } from '@primer/octicons-react'
 import { useRef } from 'react'
 import { Safe } from '../parts/feedback/safe.tsx'
+import { useLoaded } from '../parts/loaded.ts'
 import { useIdentity } from '../session.tsx'
 import { shell } from '../words/shell.ts'
-import { useLoaded } from './loaded.ts'
 
 /** Button with the signed-in identity that opens the account menu. */
 export const Account = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {

@@ -9,11 +9,11 @@ import { Button } from '../parts/button.tsx'
 import { messageOf } from '../parts/feedback/alert.tsx'
 import { Safe } from '../parts/feedback/safe.tsx'
 import { TextField } from '../parts/fields/field.tsx'
+import { closing } from '../parts/loaded.ts'
 import { instantOfInput, localInput } from '../parts/moment.ts'
 import { usePreferences } from '../preferences.ts'
 import { useMissing } from '../why-not.ts'
 import { past } from '../words/past.ts'
-import { closing } from './loaded.ts'
 import { useStep } from './step.ts'
 
 const HOUR_MS = 3_600_000

@@ -2,9 +2,9 @@ import { ClockIcon } from '@primer/octicons-react'
 import { useRef } from 'react'
 import { useAt } from '../at.ts'
 import { Safe } from '../parts/feedback/safe.tsx'
+import { useLoaded } from '../parts/loaded.ts'
 import { usePreferences } from '../preferences.ts'
 import { past } from '../words/past.ts'
-import { useLoaded } from './loaded.ts'
 import { momentWords } from './past.tsx'
 
 /** Button with the moment that every page shows; opens the clock popover (ui.md §11.10). */

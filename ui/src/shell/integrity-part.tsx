@@ -1,17 +1,10 @@
-import { type ComponentType, useEffect, useState } from 'react'
-import { noteReach } from '../api/reach.ts'
+import { usePart } from '../parts/loaded.ts'
 
-type Parts = Readonly<Record<'Badge' | 'Banner', ComponentType>>
+const loadParts = () => import('../integrity/badge.tsx')
 
 /** Badge or banner of the integrity (ui.md §11.11), loaded after the page. */
-export const IntegrityPart = ({ part }: { readonly part: keyof Parts }) => {
-  const [parts, setParts] = useState<Parts | undefined>()
-  useEffect(() => {
-    import('../integrity/parts.tsx').then(
-      ({ Badge, Banner }) => setParts({ Badge, Banner }),
-      () => noteReach('away'),
-    )
-  }, [])
+export const IntegrityPart = ({ part }: { readonly part: 'Badge' | 'Banner' }) => {
+  const { part: parts } = usePart(loadParts, true)
   const Part = parts?.[part]
   return Part ? <Part /> : null
 }

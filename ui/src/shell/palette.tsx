@@ -1,4 +1,5 @@
 import { type KeyboardEvent, type MouseEvent, useId, useRef, useState } from 'react'
+import { CodeText } from '../parts/code.tsx'
 import { Dialog } from '../parts/feedback/dialog.tsx'
 import { Safe } from '../parts/feedback/safe.tsx'
 import { shownKeys } from '../words/keys.ts'
@@ -39,11 +40,7 @@ const Option = ({
       <span className={why === undefined ? undefined : 'muted'}>
         <Safe text={words} />
       </span>
-      {detail !== undefined && detail !== words && (
-        <code className="muted">
-          <Safe text={detail} />
-        </code>
-      )}
+      {detail !== undefined && detail !== words && <CodeText look="muted" text={detail} />}
       {why !== undefined && <span className="muted small">{why}</span>}
       {keys !== undefined && <kbd className="push">{shownKeys(keys)}</kbd>}
     </>

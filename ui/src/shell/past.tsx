@@ -1,9 +1,8 @@
-import { useEffect, useState } from 'react'
 import { useKnownMoment } from '../api/moments.ts'
-import { noteReach } from '../api/reach.ts'
 import { isPosition, useAt, useGoTo } from '../at.ts'
 import { Button } from '../parts/button.tsx'
 import { Safe } from '../parts/feedback/safe.tsx'
+import { usePart } from '../parts/loaded.ts'
 import { instantWords, zoneName } from '../parts/moment.ts'
 import { type Preferences, usePreferences } from '../preferences.ts'
 import { past } from '../words/past.ts'
@@ -12,21 +11,8 @@ import { past } from '../words/past.ts'
 export const momentWords = (at: string, zone: Preferences['zone']): string =>
   isPosition(at) ? `#${at}` : Number.isNaN(Date.parse(at)) ? at : instantWords(at, zone, true)
 
+/** Buttons of the banner. Most pages show the present and do not need them. */
 const loadActions = async () => (await import('./past-actions.tsx')).PastActions
-type Actions = Awaited<ReturnType<typeof loadActions>>
-
-/** Buttons of the banner, loaded with the first past moment, because most pages show the present. */
-const useActions = (wanted: boolean): { readonly part: Actions | undefined } => {
-  const [loaded, setLoaded] = useState<{ readonly is: Actions } | undefined>()
-  useEffect(() => {
-    if (wanted)
-      void loadActions().then(
-        (is) => setLoaded({ is }),
-        () => noteReach('away'),
-      )
-  }, [wanted])
-  return { part: loaded?.is }
-}
 
 /** Banner: the page shows a past moment (ui.md §11.10). */
 export const PastBanner = () => {
@@ -34,7 +20,7 @@ export const PastBanner = () => {
   const { zone } = usePreferences()
   const go = useGoTo()
   const known = useKnownMoment(at)
-  const { part: Actions } = useActions(at !== undefined)
+  const { part: Actions } = usePart(loadActions, at !== undefined)
   if (at === undefined) return null
   const position = isPosition(at) ? at : known?.position
   const instant = isPosition(at) ? known?.instant : at

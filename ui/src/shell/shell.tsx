@@ -2,6 +2,7 @@ import { ChecklistIcon, SearchIcon } from '@primer/octicons-react'
 import { Link, Outlet } from '@tanstack/react-router'
 import { type MouseEvent, useEffect, useRef } from 'react'
 import { tip } from '../parts/feedback/tip.ts'
+import { useLoaded } from '../parts/loaded.ts'
 import { loginAddress } from '../return-path.ts'
 import { useSession } from '../session.tsx'
 import { common, states } from '../words/common.ts'
@@ -9,16 +10,21 @@ import { shownKeys } from '../words/keys.ts'
 import { palette as words } from '../words/palette.ts'
 import { Account } from './account.tsx'
 import { Banners } from './banners.tsx'
-import { Chip } from './chip.tsx'
 import { Clock } from './clock.tsx'
 import { ColourLine, Environment } from './environment.tsx'
 import { IntegrityPart } from './integrity-part.tsx'
 import { isOpen } from './keys.ts'
-import { useLoaded } from './loaded.ts'
 import { NamespacePicker } from './namespace-picker.tsx'
 import { Navigation } from './navigation.tsx'
 import { SessionEnded } from './session-ended.tsx'
 import { useKeys } from './use-keys.ts'
+
+/** Badge about this deployment in the top bar, with a tooltip. */
+const Chip = ({ word, why }: { readonly word: string; readonly why: string }) => (
+  <button type="button" className="badge warn" {...tip(why)}>
+    {word}
+  </button>
+)
 
 const toContent = (event: MouseEvent) => {
   event.preventDefault()

@@ -1,5 +1,40 @@
 import { counted, number } from './common.ts'
 
+/** Texts of the density of events. */
+export const density = {
+  group: 'Density',
+  summary: (total: number, refused: number, isExact: boolean, from: string, to: string) =>
+    `${isExact ? '' : 'At least '}${counted(total, 'event', 'events')} from ${from} to ${to}, ${number(refused)} refused.`,
+  none: 'No events in this range.',
+  below: 'Below the line: refused.',
+  begin: 'Begin of the range',
+  end: 'End of the range',
+  show: (from: string, to: string) => `Show ${from} – ${to}`,
+  whole: 'Whole range',
+  asTable: 'Show as table',
+  hideTable: 'Hide table',
+  table: 'Events by time',
+  begins: (zone: string) => `Begins (${zone})`,
+  events: 'Events',
+  refused: 'Refused',
+  things: 'numbers of events',
+}
+
+/** Texts of the live history. */
+export const live = {
+  live: 'Live',
+  isNew: (n: number, isExact: boolean) =>
+    isExact ? counted(n, 'new event', 'new events') : `More than ${number(n)} new events`,
+  told: (n: number, isExact: boolean) => `${live.isNew(n, isExact)} since this page was loaded.`,
+  starting: 'Connecting…',
+  away: 'Not live. Trying again…',
+  apart: 'Another tab follows other events. New events are counted here every 10 seconds.',
+  insecure: 'Live needs HTTPS. New events are counted every 10 seconds.',
+  refused: 'Not live. The service refused the connection.',
+  'other-log': 'The service has another history now.',
+  again: 'Load the history again',
+}
+
 /** Maximum result of a count of the API. */
 const MOST = 10_000
 

@@ -71,9 +71,9 @@ export const integrity = {
   hereAbout:
     'This browser reads every entry, recomputes the root and checks the signature of the newest checkpoint. The code of this page comes from the service. The programs under “Verify elsewhere” do not.',
   stop: 'Stop',
-  begins: 'Reading the checkpoint…',
   progress: 'Progress',
-  progressOf: (done: number, size: number) => `${number(done)} of ${counted(size, 'event', 'events')}`,
+  progressOf: ({ done, size }: { readonly done: number; readonly size?: number }) =>
+    size === undefined ? 'Reading the checkpoint…' : `${number(done)} of ${counted(size, 'event', 'events')}`,
   stopped: 'Stopped. Nothing was verified.',
   verified: (size: number) => `Verified: ${counted(size, 'event', 'events')} and the signature fit the checkpoint.`,
   unchecked: (size: number) =>

@@ -1,9 +1,9 @@
 import { DownloadIcon } from '@primer/octicons-react'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { EVERY, useRoles } from '../../api/access.ts'
 import { keys } from '../../api/keys.ts'
 import { useKnownMoment } from '../../api/moments.ts'
-import { readReview, reviewFile } from '../../api/review.ts'
+import { type Reviewed, readReview, reviewFile } from '../../api/review.ts'
 import { buttonClass } from '../../parts/button.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { Select } from '../../parts/fields/field.tsx'
@@ -11,16 +11,49 @@ import { NamespaceField } from '../../parts/fields/namespace-field.tsx'
 import { Pager } from '../../parts/lists/pager.tsx'
 import { useListAddress } from '../../parts/lists/paging.ts'
 import { Empty, LoadFailed, Loading, StillLoading } from '../../parts/lists/states.tsx'
-import { Table } from '../../parts/lists/table.tsx'
+import { type Column, Table } from '../../parts/lists/table.tsx'
 import { useListRead } from '../../parts/lists/use-list-read.ts'
 import { instantWords } from '../../parts/moment.ts'
 import { PageHead } from '../../parts/page.tsx'
+import { RecordLink } from '../../parts/record-link.tsx'
 import { usePreferences } from '../../preferences.ts'
 import { states } from '../../words/common.ts'
 import { review as words } from '../../words/review.ts'
-import { columnsOf } from './columns.tsx'
 import { Decision } from './decision.tsx'
 import { TokenField } from './token-field.tsx'
+
+/** Name of a token as a link. The names of sessions are personal data, so their records are read. */
+const Named = ({ row: { authenticationId: id, name } }: { readonly row: Reviewed }) =>
+  name === undefined ? (
+    <>
+      <RecordLink id={id} />
+      <span className="key">{words.session}</span>
+    </>
+  ) : (
+    <Link to="/settings/tokens/$id" params={{ id }}>
+      <Safe text={name} />
+    </Link>
+  )
+
+/** Columns of an access review in a namespace. */
+const columnsOf = (namespaceKey: string): readonly Column<Reviewed>[] => [
+  { key: 'token', head: words.columns.token, cell: (row) => <Named row={row} /> },
+  {
+    key: 'why',
+    head: words.columns.why,
+    cell: ({ reason, because }) => <Safe text={words.reason(reason, namespaceKey, because)} />,
+  },
+  {
+    key: 'maker',
+    head: words.columns.maker,
+    cell: ({ issuedBy, name }) => (
+      <span>
+        {issuedBy !== undefined && <RecordLink id={issuedBy} />}
+        {issuedBy === undefined && (name === undefined ? words.signIn : words.noMaker)}
+      </span>
+    ),
+  },
+]
 
 const here = getRouteApi('/inside/access')
 const FIRST = 'flag.update'

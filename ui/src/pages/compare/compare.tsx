@@ -1,10 +1,12 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
+import { useAttempt } from '../../api/attempt.ts'
 import { readDifference } from '../../api/differences.ts'
 import { type Failure, isFailure } from '../../api/failure.ts'
 import { keys } from '../../api/keys.ts'
 import { Button } from '../../parts/button.tsx'
+import { useCopy } from '../../parts/copy.tsx'
 import { FailureAlert } from '../../parts/feedback/alert.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { Pager } from '../../parts/lists/pager.tsx'
@@ -13,11 +15,40 @@ import { Empty, LoadFailed, Loading } from '../../parts/lists/states.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { states } from '../../words/common.ts'
 import { compare as words } from '../../words/compare.ts'
-import { Copies } from './copies.tsx'
+import type { PatchOp } from './json-patch.ts'
 import { Pickers } from './pickers.tsx'
 import { Result, type View } from './result.tsx'
 import { scopeOf, streamWords } from './scope.ts'
 import { patchOfWhole, patchOfWholes, readWholes } from './wholes.ts'
+
+/** Buttons that copy the address of a comparison, and its differences as a JSON Patch. */
+const Copies = ({
+  patch,
+  partial,
+}: {
+  /** Makes the patch; undefined without a difference. */
+  readonly patch: (() => Promise<readonly PatchOp[]>) | undefined
+  /** Whether there are further pages of differences. */
+  readonly partial: boolean
+}) => {
+  const { copy, told } = useCopy()
+  const { busy, failure, attempt } = useAttempt()
+  const copyPatch = (make: () => Promise<readonly PatchOp[]>) =>
+    attempt(async () => copy(JSON.stringify(await make(), null, 2), words.patch))
+  return (
+    <span className="bar copies">
+      <Button onClick={() => copy(window.location.href, words.link)}>{words.copyLink}</Button>
+      {patch && (
+        <Button busy={busy ? words.patching : undefined} onClick={() => void copyPatch(patch)}>
+          {words.copyPatch}
+        </Button>
+      )}
+      {told}
+      {patch && partial && <span className="muted small">{words.patchOfPage}</span>}
+      {failure && <FailureAlert title={words.patchFailed} failure={failure} />}
+    </span>
+  )
+}
 
 const here = getRouteApi('/inside/history/compare')
 

@@ -1,5 +1,5 @@
 import { type FormEvent, type ReactNode, useId, useState } from 'react'
-import { type Failure, isFailure } from '../../api/failure.ts'
+import { useAttempt } from '../../api/attempt.ts'
 import { Button } from '../../parts/button.tsx'
 import { FailureAlert } from '../../parts/feedback/alert.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
@@ -39,27 +39,16 @@ export const Trial = <S,>({
   const [form, setForm] = useState<Form>(() => formOf({}))
   const [flaws, setFlaws] = useState<Flaws>({})
   const [tried, setTried] = useState<Tried<S> | undefined>()
-  const [failure, setFailure] = useState<Failure | undefined>()
-  const [busy, setBusy] = useState(false)
+  const { busy, failure, attempt } = useAttempt()
   const focusWrong = useFocusFirstWrong()
   const wrong = contextFlaws(form)
   const entity = { entityId: form.entity, context: wrong['json'] === undefined ? contextOf(rowsOf(form)) : {} }
   const body = JSON.stringify(bodyOf(entity))
-  const submit = async (event: FormEvent) => {
+  const submit = (event: FormEvent) => {
     event.preventDefault()
     setFlaws(wrong)
     if (Object.keys(wrong).length > 0) return focusWrong()
-    if (busy) return
-    setBusy(true)
-    setFailure(undefined)
-    try {
-      setTried({ of: body, said: await send(body), entity })
-    } catch (error) {
-      if (!isFailure(error)) throw error
-      setFailure(error)
-    } finally {
-      setBusy(false)
-    }
+    if (!busy) void attempt(async () => setTried({ of: body, said: await send(body), entity }))
   }
   return (
     <section className="card stack" aria-labelledby={id}>
@@ -67,7 +56,7 @@ export const Trial = <S,>({
         <Safe text={words.heading(form.entity)} />
       </h2>
       <p className="muted">{words.about}</p>
-      <form className="stack" noValidate onSubmit={(event) => void submit(event)}>
+      <form className="stack" noValidate onSubmit={submit}>
         {failure && (
           <FailureAlert
             title={words.failed}

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { type Failure, isFailure } from '../../api/failure.ts'
+import { useAttempt } from '../../api/attempt.ts'
 import { type Flag, hasFlag } from '../../api/flags.ts'
 import { toFlag } from '../../links.ts'
 import { Button, SubmitButton } from '../../parts/button.tsx'
@@ -36,9 +36,8 @@ export const CopyFlag = ({ of, onClose }: { readonly of: Flag; readonly onClose:
   const [namespace, setNamespace] = useState('')
   const [key, setKey] = useState(of.key)
   const [wrong, setWrong] = useState<Wrong>({})
-  const [failure, setFailure] = useState<Failure | undefined>()
   const [taken, setTaken] = useState(false)
-  const [busy, setBusy] = useState(false)
+  const { busy, failure, attempt } = useAttempt()
   const why =
     namespace === ''
       ? undefined
@@ -52,27 +51,21 @@ export const CopyFlag = ({ of, onClose }: { readonly of: Flag; readonly onClose:
     setTaken(false)
     set(text)
   }
-  const submit = async (event: FormEvent) => {
+  const submit = (event: FormEvent) => {
     event.preventDefault()
     const found = flawsOf(namespace, key)
     setWrong(found)
-    setFailure(undefined)
-    if (Object.keys(found).length > 0) return focusWrong()
-    if (busy || why !== undefined) return
-    setBusy(true)
-    try {
+    if (busy) return
+    void attempt(async () => {
+      if (Object.keys(found).length > 0) return focusWrong()
+      if (why !== undefined) return
       if (await hasFlag(namespace, key)) setTaken(true)
       else go()
-    } catch (error) {
-      if (!isFailure(error)) throw error
-      setFailure(error)
-    } finally {
-      setBusy(false)
-    }
+    })
   }
   return (
     <Dialog title={<Safe text={words.title(of.key)} />} open onClose={onClose}>
-      <form className="stack" noValidate onSubmit={(event) => void submit(event)}>
+      <form className="stack" noValidate onSubmit={submit}>
         {failure && <FailureAlert title={words.failed} failure={failure} />}
         <p className="muted">{words.about}</p>
         <NamespaceField

@@ -1,6 +1,7 @@
 import { CopyIcon } from '@primer/octicons-react'
 import type { Loaded } from '../../api/flags.ts'
 import { IconButton } from '../../parts/button.tsx'
+import { CodeText } from '../../parts/code.tsx'
 import { useCopy } from '../../parts/copy.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { AnswersBadge } from '../../parts/lists/answers-badge.tsx'
@@ -25,9 +26,7 @@ export const FlagHead = ({
     <PageHead heading={<Safe text={name} />} title={[name, flags.heading, namespaceKey]}>
       <div className="facts">
         <span className="bar">
-          <code className="key">
-            <Safe text={key} />
-          </code>
+          <CodeText look="key" text={key} />
           <IconButton name={words.menu.copyKey} icon={<CopyIcon />} onClick={() => copy(key, words.menu.things.key)} />
         </span>
         <span className="badge bare">{flags.typeOf(type)}</span>

@@ -1,18 +1,21 @@
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { flushSync } from 'react-dom'
-import { type Loaded, readFlag } from '../../api/flags.ts'
+import { flagCreation, type Loaded, readFlag } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
 import { isForm, namesFirstTab } from '../../links.ts'
 import { DraftPage } from '../../parts/editing/draft-page.tsx'
 import type { Restored } from '../../parts/editing/editing.ts'
 import { Editor } from '../../parts/editing/editor.tsx'
+import { MakeAgain } from '../../parts/editing/make-again.tsx'
 import { Restoring } from '../../parts/editing/restoring.tsx'
 import { Gone } from '../../parts/timeline/gone.tsx'
 import { OwnTimeline } from '../../parts/timeline/own-timeline.tsx'
 import { useWhyNot } from '../../why-not.ts'
 import { flag as words } from '../../words/flag.ts'
+import { flags } from '../../words/flags.ts'
 import { history } from '../../words/history.ts'
+import { restore } from '../../words/restore.ts'
 import { NewFlagPage } from '../flags/new-flag.tsx'
 import { About } from './about.tsx'
 import { sourceOf } from './copied.ts'
@@ -21,12 +24,30 @@ import { DeleteFlag } from './delete-flag.tsx'
 import type { Draft } from './draft.ts'
 import { flagEditing } from './editing.ts'
 import { Effect } from './effect.tsx'
-import { FlagAgain } from './flag-again.tsx'
 import { FlagHead } from './flag-head.tsx'
 import { fittedFlag, readPastFlag } from './restore.ts'
 import { Targeting } from './targeting.tsx'
 
 const here = getRouteApi('/inside/ns/$ns/flags/$key')
+
+/** Page that creates a deleted flag again, switched off, before its state at a moment is restored. */
+const FlagAgain = ({ moment }: { readonly moment: string }) => {
+  const { ns, key } = here.useParams()
+  return (
+    <MakeAgain
+      words={{ thing: words.thing, notFound: words.notFound, section: flags.heading }}
+      namespace={ns}
+      name={key}
+      moment={moment}
+      queryKey={keys.flag(ns, key)}
+      read={(then, signal) => readFlag(ns, key, then, signal)}
+      creation={({ flag: { name, description, type } }, reason) =>
+        flagCreation(ns, { key, name, description, type, enabled: false }, reason)
+      }
+      first={restore.again.off}
+    />
+  )
+}
 
 const FlagEditor = ({
   loaded,

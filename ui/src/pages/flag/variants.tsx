@@ -1,7 +1,7 @@
 import { PlusIcon, TrashIcon } from '@primer/octicons-react'
 import { useState } from 'react'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { Code } from '../../parts/code.tsx'
+import { Code, CodeText } from '../../parts/code.tsx'
 import type { Flaws } from '../../parts/editing/editing.ts'
 import type { ChangeDraft } from '../../parts/editing/use-draft.ts'
 import { Safe } from '../../parts/feedback/safe.tsx'
@@ -83,11 +83,7 @@ const columnsOf = (
   {
     key: 'attachment',
     head: words.fields.attachment,
-    cell: ({ attachment }) => (
-      <code className="described">
-        <Safe text={begun(attachment)} />
-      </code>
-    ),
+    cell: ({ attachment }) => <CodeText look="described" text={begun(attachment)} />,
   },
   {
     key: 'actions',

@@ -1,9 +1,12 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { type ListedFlag, readFlags } from '../../api/flags.ts'
+import { booleanAnswers } from '../../../../src/contract/answers.ts'
+import { type ListedFlag, type Rollout, readFlags } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
 import { toFlag, toNewFlag } from '../../links.ts'
 import { Changed } from '../../parts/editing/changed.tsx'
+import { Safe } from '../../parts/feedback/safe.tsx'
 import { Select } from '../../parts/fields/field.tsx'
+import { AnswersBadge } from '../../parts/lists/answers-badge.tsx'
 import { CreateLink } from '../../parts/lists/create-link.tsx'
 import { List } from '../../parts/lists/list.tsx'
 import { orderOf, sortOf, useListAddress } from '../../parts/lists/paging.ts'
@@ -17,8 +20,42 @@ import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
 import { common } from '../../words/common.ts'
 import { flags as words } from '../../words/flags.ts'
-import { State } from './state.tsx'
-import { Targeting } from './targeting.tsx'
+
+const SHOWN = 3
+
+const rolloutWords = ({ threshold, segment }: Rollout): string => {
+  if (threshold) return words.share(String(threshold.percentage), String(threshold.value))
+  const { segmentKey = '', segmentKeys = [], value = false } = segment ?? {}
+  return words.ofSegments(words.parts(segmentKey === '' ? segmentKeys : [segmentKey]), String(value))
+}
+
+const partsOf = ({ type, enabled, rollouts = [], ruleCount = 0, defaultVariant }: ListedFlag): readonly string[] => {
+  if (type === 'BOOLEAN_FLAG_TYPE') {
+    const { asked } = booleanAnswers(enabled, rollouts)
+    const all = rollouts.map((rollout, n) =>
+      n < asked ? rolloutWords(rollout) : words.notAsked(rolloutWords(rollout)),
+    )
+    return all.length > SHOWN ? [...all.slice(0, SHOWN), words.more(all.length - SHOWN)] : all
+  }
+  return [
+    ...(ruleCount > 0 ? [enabled ? words.rules(ruleCount) : words.notAsked(words.rules(ruleCount))] : []),
+    ...(defaultVariant ? [words.default(defaultVariant.key)] : []),
+  ]
+}
+
+/** Summary of a flag's rules or rollouts in one sentence. */
+const Targeting = ({ flag }: { readonly flag: ListedFlag }) => <Safe text={words.parts(partsOf(flag))} />
+
+/** Summary of a flag's answers, with its default if it has rollouts. */
+const State = ({ flag }: { readonly flag: ListedFlag }) => {
+  const { type, enabled, rollouts = [] } = flag
+  return (
+    <span className="state">
+      <AnswersBadge of={flag} />
+      {rollouts.length > 0 && words.stateOf(type, enabled)}
+    </span>
+  )
+}
 
 const here = getRouteApi('/inside/ns/$ns/flags')
 

@@ -1,15 +1,33 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useAccess } from '../../api/access.ts'
-import { isFailure } from '../../api/failure.ts'
+import { Failure, isFailure } from '../../api/failure.ts'
+import { type HistoryEvent, readEvent, readEvents } from '../../api/history.ts'
 import { keys } from '../../api/keys.ts'
+import { isPosition } from '../../at.ts'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { LoadFailed, Loading } from '../../parts/lists/states.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { EventDetail } from '../../parts/timeline/event-detail.tsx'
 import { states } from '../../words/common.ts'
 import { history as words } from '../../words/history.ts'
-import { useReadEvent } from './read-event.ts'
+import { useHistoryReach } from './reach.ts'
+
+/**
+ * Returns a function that reads the event at a position. Without `audit.read` it finds the event in the history of the
+ * namespace that the user may read.
+ */
+const useReadEvent = (position: string): ((signal: AbortSignal) => Promise<HistoryEvent>) => {
+  const { namespace } = useHistoryReach({})
+  return async (signal) => {
+    if (namespace === undefined || !isPosition(position)) return readEvent(position, false, signal)
+    const at = BigInt(position)
+    const around = { namespaceKey: namespace, before: String(at + 1n), ...(at > 0n && { after: String(at - 1n) }) }
+    const [event] = (await readEvents(around, undefined, signal, 1)).events
+    if (event) return event
+    throw new Failure('not found', { status: 404, reason: 'not_found' })
+  }
+}
 
 const here = getRouteApi('/inside/history/$position')
 

@@ -1,11 +1,15 @@
 import { PencilIcon, PlusIcon, TrashIcon } from '@primer/octicons-react'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import { EVERY, type Needed } from '../../api/access.ts'
 import { keys } from '../../api/keys.ts'
-import { type ListedNamespace, readNamespaces } from '../../api/namespaces.ts'
+import { type ListedNamespace, type Namespace, namespaceCreation, readNamespaces } from '../../api/namespaces.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
+import { CodeText } from '../../parts/code.tsx'
+import { Dialog } from '../../parts/feedback/dialog.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
+import { useSay } from '../../parts/feedback/status.tsx'
+import { useNamedForm } from '../../parts/fields/named-form.tsx'
 import { List } from '../../parts/lists/list.tsx'
 import { useListAddress } from '../../parts/lists/paging.ts'
 import type { Column } from '../../parts/lists/table.tsx'
@@ -18,7 +22,24 @@ import { common, number } from '../../words/common.ts'
 import { namespaces as words } from '../../words/namespaces.ts'
 import { DeleteNamespace } from './delete-namespace.tsx'
 import { EditNamespace } from './edit-namespace.tsx'
-import { NewNamespace } from './new-namespace.tsx'
+import { NamespaceForm } from './namespace-form.tsx'
+
+/** Dialog that creates a namespace. */
+const NewNamespace = ({ onClose }: { readonly onClose: () => void }) => {
+  const form = useNamedForm(words.thing, words.taken)
+  const say = useSay()
+  const submit = async (event: FormEvent) => {
+    const outcome = await form.submit<Namespace>(event, namespaceCreation)
+    if (!outcome?.done) return
+    say(words.form.created(outcome.value.key))
+    onClose()
+  }
+  return (
+    <Dialog title={words.create} open onClose={onClose}>
+      <NamespaceForm form={form} words={words.form} onSubmit={submit} onClose={onClose} />
+    </Dialog>
+  )
+}
 
 const CREATION = { right: 'namespace.create', namespaceKey: EVERY } as const
 /** The read rights are needed because the dialog shows how many flags and segments are deleted. */
@@ -46,9 +67,7 @@ const columnsOf = (
         <Link to="/ns/$ns/flags" params={{ ns: key }}>
           <Safe text={name} />
         </Link>
-        <code className="key">
-          <Safe text={key} />
-        </code>
+        <CodeText look="key" text={key} />
         {kept && <span className="muted small">{words.protected}</span>}
       </>
     ),

@@ -5,6 +5,7 @@ import { keys } from '../../api/keys.ts'
 import { type LoadedSegment, readSegment } from '../../api/segments.ts'
 import { isForm, namesFirstTab } from '../../links.ts'
 import { Button } from '../../parts/button.tsx'
+import { CodeText } from '../../parts/code.tsx'
 import { DraftPage } from '../../parts/editing/draft-page.tsx'
 import type { Restored } from '../../parts/editing/editing.ts'
 import { type Edited, Editor } from '../../parts/editing/editor.tsx'
@@ -34,9 +35,7 @@ type EditedSegment = Edited<LoadedSegment, Draft>
 const Head = ({ loaded: { segment, revision } }: { readonly loaded: LoadedSegment }) => (
   <PageHead heading={<Safe text={segment.name} />} title={[segment.name, segments.heading, segment.namespaceKey]}>
     <p className="facts">
-      <code className="key">
-        <Safe text={segment.key} />
-      </code>
+      <CodeText look="key" text={segment.key} />
       <span className="muted">{words.revision(revision)}</span>
     </p>
   </PageHead>

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { EVERY } from '../../api/access.ts'
-import { type Failure, isFailure } from '../../api/failure.ts'
+import { useAttempt } from '../../api/attempt.ts'
 import { type FoundSessions, findSessions } from '../../api/searches.ts'
 import type { Authentication } from '../../api/tokens.ts'
 import { identityOf } from '../../identity.ts'
@@ -52,23 +52,13 @@ const joined = (before: FoundSessions | undefined, next: FoundSessions): FoundSe
 /** Result of a search for a person, kept only in the dialog. */
 const useSearch = () => {
   const [found, setFound] = useState<FoundSessions | undefined>()
-  const [failure, setFailure] = useState<Failure | undefined>()
-  const [sending, setSending] = useState(false)
+  const { busy, failure, attempt } = useAttempt()
   const search = async (person: string, before?: FoundSessions) => {
-    if (sending) return
-    setSending(true)
-    setFailure(undefined)
+    if (busy) return
     setFound(before)
-    try {
-      setFound(joined(before, await findSessions(person, before?.nextPageToken ?? '')))
-    } catch (error) {
-      if (!isFailure(error)) throw error
-      setFailure(error)
-    } finally {
-      setSending(false)
-    }
+    await attempt(async () => setFound(joined(before, await findSessions(person, before?.nextPageToken ?? ''))))
   }
-  return { found, failure, sending, search }
+  return { found, failure, sending: busy, search }
 }
 
 /**

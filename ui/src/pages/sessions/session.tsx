@@ -6,7 +6,7 @@ import type { Authentication } from '../../api/tokens.ts'
 import { holderIn, identityOf } from '../../identity.ts'
 import { AccessWords, Grants } from '../../parts/access-words.tsx'
 import { Button } from '../../parts/button.tsx'
-import { Fact, Metadata } from '../../parts/facts.tsx'
+import { Facts, Metadata } from '../../parts/facts.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { LastUsed } from '../../parts/last-used.tsx'
 import { StateBadge } from '../../parts/lists/state-badge.tsx'
@@ -27,42 +27,25 @@ const here = getRouteApi('/inside/settings/sessions/$id')
 
 const READING = { right: 'token.read', namespaceKey: EVERY } as const
 
-const Facts = ({ record }: { readonly record: Authentication }) => {
+const SessionFacts = ({ record }: { readonly record: Authentication }) => {
   const { zone } = usePreferences()
   const how = useHow()(record)
   const { id, status, createdAt, expiresAt, deletedAt } = record
   return (
-    <dl className="about-list" aria-label={words.facts}>
-      <Fact name={words.columns.who}>
-        <Who record={record} />
-      </Fact>
-      <Fact name={words.columns.how}>
-        <Safe text={how} />
-      </Fact>
-      <Fact name={words.columns.status}>
-        <StateBadge status={status} />
-      </Fact>
-      <Fact name={words.columns.access}>
-        <AccessWords record={record} />
-      </Fact>
-      <Fact name={words.columns.created(zoneName(zone))}>
-        <Time instant={createdAt} />
-      </Fact>
-      <Fact name={words.columns.seen}>
-        <LastUsed record={record} />
-      </Fact>
-      <Fact name={words.columns.ends}>
-        <Time instant={expiresAt} />
-      </Fact>
-      {deletedAt !== undefined && (
-        <Fact name={words.ended}>
-          <Time instant={deletedAt} />
-        </Fact>
-      )}
-      <Fact name={words.id}>
-        <code>{id}</code>
-      </Fact>
-    </dl>
+    <Facts
+      label={words.facts}
+      of={{
+        [words.columns.who]: <Who record={record} />,
+        [words.columns.how]: <Safe text={how} />,
+        [words.columns.status]: <StateBadge status={status} />,
+        [words.columns.access]: <AccessWords record={record} />,
+        [words.columns.created(zoneName(zone))]: <Time instant={createdAt} />,
+        [words.columns.seen]: <LastUsed record={record} />,
+        [words.columns.ends]: <Time instant={expiresAt} />,
+        [words.ended]: deletedAt === undefined ? undefined : <Time instant={deletedAt} />,
+        [words.id]: <code>{id}</code>,
+      }}
+    />
   )
 }
 
@@ -97,7 +80,7 @@ export const SessionPage = () => {
               </Button>
             </PageHead>
             <div className="stack">
-              <Facts record={record} />
+              <SessionFacts record={record} />
               <Grants record={record} />
               {person !== undefined && (
                 <div>

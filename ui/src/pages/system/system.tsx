@@ -6,7 +6,7 @@ import { keys } from '../../api/keys.ts'
 import { readLedger } from '../../api/ledger.ts'
 import { readChecks, readEnding, readInfo } from '../../api/system.ts'
 import { nameOf } from '../../api/tokens.ts'
-import { Fact } from '../../parts/facts.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { LoadFailed, Loading } from '../../parts/lists/states.tsx'
 import { PageHead } from '../../parts/page.tsx'
@@ -61,37 +61,31 @@ const Clocks = () => {
 const Service = () => (
   <Part title={words.service} name="info" things={words.things.info} read={readInfo}>
     {({ version, nodeVersion, os, arch, storage }) => (
-      <dl className="about-list">
-        <Fact name={words.version}>{version}</Fact>
-        <Fact name={words.node}>{nodeVersion}</Fact>
-        <Fact name={words.platform}>
-          {os}/{arch}
-        </Fact>
-        <Fact name={words.storage}>{words.storages[storage.type] ?? storage.type}</Fact>
-        <Fact name={words.writes}>{storage.readOnly ? words.readOnly : words.writable}</Fact>
-        <Fact name={words.clocks}>
-          <Clocks />
-        </Fact>
-        <Fact name={words.starts}>
-          <Link to="/history" search={{ type: 'Instance*' }}>
-            {words.startsLink}
-          </Link>
-        </Fact>
-      </dl>
+      <Facts
+        of={{
+          [words.version]: version,
+          [words.node]: nodeVersion,
+          [words.platform]: `${os}/${arch}`,
+          [words.storage]: words.storages[storage.type] ?? storage.type,
+          [words.writes]: storage.readOnly ? words.readOnly : words.writable,
+          [words.clocks]: <Clocks />,
+          [words.starts]: (
+            <Link to="/history" search={{ type: 'Instance*' }}>
+              {words.startsLink}
+            </Link>
+          ),
+        }}
+      />
     )}
   </Part>
 )
 
+const checkBadge = (status: keyof typeof BADGES) => <span className={BADGES[status]}>{words.check[status]}</span>
+
 const Checks = () => (
   <Part title={words.checks} name="checks" things={words.things.checks} read={readChecks}>
     {({ checks = [] }) => (
-      <dl className="about-list">
-        {checks.map(({ name, status }) => (
-          <Fact key={name} name={name}>
-            <span className={BADGES[status]}>{words.check[status]}</span>
-          </Fact>
-        ))}
-      </dl>
+      <Facts of={Object.fromEntries(checks.map(({ name, status }) => [name, checkBadge(status)]))} />
     )}
   </Part>
 )
@@ -99,30 +93,24 @@ const Checks = () => (
 const Ledger = () => (
   <Part title={words.ledger} name="ledger" things={words.things.ledger} read={readLedger}>
     {({ state, size, sealed }) => (
-      <dl className="about-list">
-        <Fact name={words.state}>
-          <span className={state === 'ok' ? BADGES.ok : state === 'building' ? BADGES.degraded : BADGES.failed}>
-            {words.ledgerStates[state]}
-          </span>
-        </Fact>
-        <Fact name={words.events}>
-          <Link to="/history">{number(size)}</Link>
-        </Fact>
-        <Fact name={words.sealedEvents}>
-          {sealed ? (
+      <Facts
+        of={{
+          [words.state]: (
+            <span className={state === 'ok' ? BADGES.ok : state === 'building' ? BADGES.degraded : BADGES.failed}>
+              {words.ledgerStates[state]}
+            </span>
+          ),
+          [words.events]: <Link to="/history">{number(size)}</Link>,
+          [words.sealedEvents]: sealed ? (
             <Link to="/history" search={{ beforeIndex: String(sealed.size) }}>
               {number(sealed.size)}
             </Link>
           ) : (
             words.notSealed
-          )}
-        </Fact>
-        {sealed && (
-          <Fact name={words.sealedAt}>
-            <Time instant={sealed.sealedAt} />
-          </Fact>
-        )}
-      </dl>
+          ),
+          [words.sealedAt]: sealed && <Time instant={sealed.sealedAt} />,
+        }}
+      />
     )}
   </Part>
 )

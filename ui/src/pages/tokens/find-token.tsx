@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, useId, useRef, useState } from 'react'
 import type { TokenFound } from '../../../../src/contract/history/searches.ts'
-import { type Failure, isFailure } from '../../api/failure.ts'
+import { useAttempt } from '../../api/attempt.ts'
 import { findToken } from '../../api/searches.ts'
 import type { Authentication } from '../../api/tokens.ts'
 import { identityOf } from '../../identity.ts'
@@ -60,35 +60,27 @@ export const FindToken = ({ onClose }: { readonly onClose: () => void }) => {
   const id = useId()
   const field = useRef<HTMLInputElement>(null)
   const [wrong, setWrong] = useState<string | undefined>()
-  const [sending, setSending] = useState(false)
+  const { busy, failure, attempt } = useAttempt()
   const [found, setFound] = useState<TokenFound | undefined>()
-  const [failure, setFailure] = useState<Failure | undefined>()
   const said = { hint: words.why, wrong }
-  const submit = async (event: FormEvent) => {
+  const submit = (event: FormEvent) => {
     event.preventDefault()
     const input = field.current
-    if (sending || !input) return
+    if (busy || !input) return
     const token = tokenIn(input)
     const flaw = flawOf(token)
     setWrong(flaw)
     setFound(undefined)
-    setFailure(undefined)
-    if (flaw !== undefined) return input.focus()
-    setSending(true)
-    try {
+    void attempt(async () => {
+      if (flaw !== undefined) return input.focus()
       const digest = await sha256Of(token)
       input.value = ''
       setFound(await findToken(digest))
-    } catch (error) {
-      if (!isFailure(error)) throw error
-      setFailure(error)
-    } finally {
-      setSending(false)
-    }
+    })
   }
   return (
     <Dialog title={words.title} open onClose={onClose} initialFocus={field}>
-      <form className="form" onSubmit={(event) => void submit(event)} noValidate>
+      <form className="form" onSubmit={submit} noValidate>
         {failure && <FailureAlert title={words.failed} failure={failure} />}
         <div className="field">
           <label className="label" htmlFor={id}>
@@ -100,7 +92,7 @@ export const FindToken = ({ onClose }: { readonly onClose: () => void }) => {
         {found && <Result found={found} onClose={onClose} />}
         <Actions>
           <Button onClick={onClose}>{common.close}</Button>
-          <SubmitButton busy={sending ? words.sending : undefined}>{words.submit}</SubmitButton>
+          <SubmitButton busy={busy ? words.sending : undefined}>{words.submit}</SubmitButton>
         </Actions>
       </form>
     </Dialog>

@@ -4,7 +4,7 @@ import { EVERY, holds, useAccess } from '../../api/access.ts'
 import { type HistoryEvent, readEvents } from '../../api/history.ts'
 import { keys } from '../../api/keys.ts'
 import { type Authentication, nameOf, readTokens } from '../../api/tokens.ts'
-import { Fact } from '../../parts/facts.tsx'
+import type { FactsOf } from '../../parts/facts.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { LastUsed } from '../../parts/last-used.tsx'
 import { zoneName } from '../../parts/moment.ts'
@@ -67,24 +67,24 @@ const Reason = ({ event }: { readonly event: HistoryEvent | undefined }) =>
   )
 
 /** Facts: the creator of a token, the actor who ended it, and their reasons. */
-export const MakerAndEnder = ({ record }: { readonly record: Authentication }) => {
+export const useMakerAndEnder = (record: Authentication): FactsOf => {
   const turns = useTurns(record)
   const issued = turns.find(({ type }) => type === ISSUE)
   const ended = record.status === 'DELETED' ? turns.find(({ type }) => type !== ISSUE) : undefined
-  return (
-    <>
-      <Fact name={words.maker}>
+  return {
+    [words.maker]: (
+      <>
         {record.issuedBy === undefined && issued ? <Safe text={actorOf(issued)} /> : <Maker record={record} />}
         <Reason event={issued} />
-      </Fact>
-      {ended && (
-        <Fact name={words.ender}>
-          <Safe text={actorOf(ended)} />
-          <Reason event={ended} />
-        </Fact>
-      )}
-    </>
-  )
+      </>
+    ),
+    [words.ender]: ended && (
+      <>
+        <Safe text={actorOf(ended)} />
+        <Reason event={ended} />
+      </>
+    ),
+  }
 }
 
 const SHOWN = 5

@@ -7,7 +7,7 @@ import { methodOf } from '../../login-methods.ts'
 import { metadataOf } from '../../metadata.ts'
 import { AccessWords, Grants } from '../../parts/access-words.tsx'
 import { Button } from '../../parts/button.tsx'
-import { Fact, Metadata } from '../../parts/facts.tsx'
+import { Facts, Metadata } from '../../parts/facts.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { RecordPage } from '../../parts/record-page.tsx'
@@ -17,36 +17,21 @@ import { RecordHistory } from '../../parts/timeline/record-history.tsx'
 import { useMissing, useWhyNot } from '../../why-not.ts'
 import { tokens as words } from '../../words/tokens.ts'
 import { StatusBadge } from './facts.tsx'
-import { Life, MadeTokens, MakerAndEnder } from './life.tsx'
+import { Life, MadeTokens, useMakerAndEnder } from './life.tsx'
 
 const here = getRouteApi('/inside/settings/tokens/$id')
 
-const Facts = ({ record }: { readonly record: Authentication }) => {
+const TokenFacts = ({ record }: { readonly record: Authentication }) => {
   const description = metadataOf(record, 'token.description')
-  return (
-    <dl className="about-list" aria-label={words.facts}>
-      <Fact name={words.columns.status}>
-        <StatusBadge record={record} />
-      </Fact>
-      <Fact name={words.columns.access}>
-        <AccessWords record={record} />
-      </Fact>
-      {description !== undefined && (
-        <Fact name={words.description}>
-          <Safe text={description} />
-        </Fact>
-      )}
-      <MakerAndEnder record={record} />
-      {record.ending !== undefined && (
-        <Fact name={words.endsWith}>
-          <code>{words.ending(record.ending)}</code>
-        </Fact>
-      )}
-      <Fact name={words.id}>
-        <code>{record.id}</code>
-      </Fact>
-    </dl>
-  )
+  const facts = {
+    [words.columns.status]: <StatusBadge record={record} />,
+    [words.columns.access]: <AccessWords record={record} />,
+    [words.description]: description === undefined ? undefined : <Safe text={description} />,
+    ...useMakerAndEnder(record),
+    [words.endsWith]: record.ending === undefined ? undefined : <code>{words.ending(record.ending)}</code>,
+    [words.id]: <code>{record.id}</code>,
+  }
+  return <Facts label={words.facts} of={facts} />
 }
 
 /** Metadata of a token without the entries that the page shows elsewhere. */
@@ -75,7 +60,7 @@ export const TokenPage = () => {
           <div className="stack">
             {record.status === 'DELETED' && <Gone filter={{ tokenId: id }} types="TokenRevoked,TokenExpired" />}
             <Life record={record} />
-            <Facts record={record} />
+            <TokenFacts record={record} />
             <Grants record={record} />
             <MadeTokens id={id} at={at} />
             {missing({ right: 'audit.read', namespaceKey: EVERY }) === undefined && (

@@ -20,7 +20,29 @@ import { accesses, chosenOf, Filters, statuses } from './filters.tsx'
 import { FindToken } from './find-token.tsx'
 import { MakerFilter } from './maker.tsx'
 import { NewToken } from './new-token.tsx'
-import { Selection } from './selection.tsx'
+
+/** Actions on the selected tokens. */
+const Selection = ({
+  count,
+  why,
+  onClear,
+  onDelete,
+}: {
+  readonly count: number
+  readonly why: string | undefined
+  readonly onClear: () => void
+  readonly onDelete: () => void
+}) => (
+  <div className="selection bar" role="region" aria-label={words.selection}>
+    <span>{words.selected(count)}</span>
+    <Button look="plain" onClick={onClear}>
+      {words.clearSelection}
+    </Button>
+    <Button look="danger" why={why} onClick={onDelete}>
+      {words.deleteMany(count)}
+    </Button>
+  </div>
+)
 
 const here = getRouteApi('/inside/settings/tokens')
 const SORTS = ['-createdAt', 'name', 'expiresAt'] as const

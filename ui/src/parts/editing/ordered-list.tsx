@@ -1,11 +1,50 @@
 import { PlusIcon } from '@primer/octicons-react'
 import { type ReactNode, type RefObject, useEffect, useState } from 'react'
-import type { OrderedWords } from '../../words/ordered.ts'
+import { common } from '../../words/common.ts'
+import { type OrderedWords, order } from '../../words/ordered.ts'
 import { Button } from '../button.tsx'
+import { Actions, Dialog } from '../feedback/dialog.tsx'
 import { useSay } from '../feedback/status.tsx'
+import { Select } from '../fields/field.tsx'
 import { useFocusLater } from '../focus-later.ts'
-import { MoveTo } from './move-to.tsx'
 import { OrderedItem } from './ordered-item.tsx'
+
+/** Dialog to choose the new position of a list item; positions count from 0. */
+const MoveTo = ({
+  title,
+  from,
+  of,
+  onClose,
+  onMove,
+}: {
+  readonly title: string
+  readonly from: number
+  readonly of: number
+  readonly onClose: () => void
+  readonly onMove: (to: number) => void
+}) => {
+  const [to, setTo] = useState(String(from + 1))
+  const places = Array.from({ length: of }, (_, n) => ({ value: String(n + 1), label: String(n + 1) }))
+  return (
+    <Dialog title={title} open onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          onMove(Number(to) - 1)
+        }}
+      >
+        <Select label={order.position} value={to} options={places} onChange={setTo} />
+        <Actions>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button type="submit" look="primary">
+            {order.move}
+          </Button>
+        </Actions>
+      </form>
+    </Dialog>
+  )
+}
 
 type Act = 'edit' | 'up' | 'down' | 'to'
 

@@ -5,12 +5,36 @@ import { useWrite } from '../../api/write.ts'
 import { states } from '../../words/common.ts'
 import { pending } from '../../words/pending.ts'
 import { actorName } from '../actor.ts'
+import { Button } from '../button.tsx'
 import { useSay } from '../feedback/status.tsx'
 import { Conflict, Gone } from './conflict.tsx'
 import type { Editing, Flaws, Revised, Theirs } from './editing.ts'
-import { PendingChanges } from './pending-changes.tsx'
 import { Review } from './review.tsx'
 import type { DraftState } from './use-draft.ts'
+
+/** Number of unsaved changes, with buttons to discard or review them. */
+const PendingChanges = ({
+  count,
+  why,
+  onDiscard,
+  onReview,
+}: {
+  readonly count: number
+  readonly why: string | undefined
+  readonly onDiscard: () => void
+  readonly onReview: () => void
+}) =>
+  count === 0 ? null : (
+    <section className="pending bar" aria-label={pending.region}>
+      <strong>{pending.notSaved(count)}</strong>
+      <span className="push bar">
+        <Button onClick={onDiscard}>{pending.discard}</Button>
+        <Button look="primary" why={why} onClick={onReview} aria-keyshortcuts="Control+Enter">
+          {pending.review}
+        </Button>
+      </span>
+    </section>
+  )
 
 type Phase<L> =
   | { readonly name: 'editing' }

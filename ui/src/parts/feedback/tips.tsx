@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'react'
-import { noteReach } from '../../api/reach.ts'
-import type { TipPopup } from './tip-popup.tsx'
+import { usePart } from '../loaded.ts'
 
 const DELAY_MS = 300
 /** Time (ms) that a tooltip stays while the pointer moves to it or to the next element. */
@@ -50,18 +49,13 @@ const watch = (show: (anchor: HTMLElement | null) => void): (() => void) => {
   return () => ended.abort()
 }
 
+const loadPopup = async () => (await import('./tip-popup.tsx')).TipPopup
+
 /** The only tooltip of the page, for the focused or hovered element; its code is loaded on first use. */
 export const Tips = () => {
   const [anchor, setAnchor] = useState<HTMLElement | null>(null)
-  const [part, setPart] = useState<{ readonly Popup: typeof TipPopup } | undefined>()
+  const { part: Popup } = usePart(loadPopup, anchor !== null)
   useEffect(() => watch(setAnchor), [])
-  useEffect(() => {
-    if (anchor && !part)
-      import('./tip-popup.tsx').then(
-        ({ TipPopup: Popup }) => setPart({ Popup }),
-        () => noteReach('away'),
-      )
-  }, [anchor, part])
   const words = anchor?.dataset['tip']
-  return anchor && part && words !== undefined ? <part.Popup anchor={anchor} words={words} /> : null
+  return anchor && Popup && words !== undefined ? <Popup anchor={anchor} words={words} /> : null
 }

@@ -1,4 +1,5 @@
 import { fields } from '../../words/common.ts'
+import { Facts } from '../facts.tsx'
 import { Safe } from '../feedback/safe.tsx'
 import { Time } from '../time.tsx'
 import { TextArea, TextField } from './field.tsx'
@@ -28,16 +29,12 @@ export const AboutFields = ({
       />
     </>
   ) : (
-    <dl className="about-list">
-      <dt>{fields.name}</dt>
-      <dd>
-        <Safe text={name} />
-      </dd>
-      <dt>{fields.description}</dt>
-      <dd>
-        <Safe text={description === '' ? fields.none : description} />
-      </dd>
-    </dl>
+    <Facts
+      of={{
+        [fields.name]: <Safe text={name} />,
+        [fields.description]: <Safe text={description === '' ? fields.none : description} />,
+      }}
+    />
   )
 
 /** Times of creation and last change. */
@@ -45,15 +42,4 @@ export const AboutTimes = ({
   of: { createdAt, updatedAt },
 }: {
   readonly of: { readonly createdAt: string; readonly updatedAt: string }
-}) => (
-  <dl className="about-list">
-    <dt>{fields.created}</dt>
-    <dd>
-      <Time instant={createdAt} />
-    </dd>
-    <dt>{fields.changed}</dt>
-    <dd>
-      <Time instant={updatedAt} />
-    </dd>
-  </dl>
-)
+}) => <Facts of={{ [fields.created]: <Time instant={createdAt} />, [fields.changed]: <Time instant={updatedAt} /> }} />

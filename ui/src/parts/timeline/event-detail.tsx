@@ -1,19 +1,61 @@
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { HistoryEvent } from '../../api/history.ts'
-import { usePreferences } from '../../preferences.ts'
+import { type Preferences, usePreferences } from '../../preferences.ts'
+import { common } from '../../words/common.ts'
 import { history, eventWords as words } from '../../words/history.ts'
 import { Button } from '../button.tsx'
-import { Code } from '../code.tsx'
-import { Fact } from '../facts.tsx'
+import { Code, CodeText } from '../code.tsx'
+import { Facts, type FactsOf } from '../facts.tsx'
 import { Safe } from '../feedback/safe.tsx'
 import { zoneName } from '../moment.ts'
 import { Time } from '../time.tsx'
 import { EventActions } from './event-actions.tsx'
 import { actorOf } from './event-actor.ts'
-import { EventChanges } from './event-changes.tsx'
 import { toToken } from './event-links.ts'
 import { PersonalData } from './personal-data.tsx'
+
+type Change = HistoryEvent['changes'][number]
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value || common.emptyValue : JSON.stringify(value, null, 2)
+
+/** JSON Pointer as words: its names, separated by arrows. */
+const pathOf = (pointer: string): string =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join(' › ')
+
+const kindOf = (change: Change): string => {
+  if (!('from' in change) && 'to' in change) return words.added
+  return 'to' in change ? words.changed : words.removed
+}
+
+/** Value before or after a change, with its sign. */
+const Side = ({ sign, name, value }: { readonly sign: '+' | '−'; readonly name: string; readonly value: unknown }) => (
+  <div className={sign === '+' ? 'side added' : 'side removed'}>
+    <span className="visually-hidden">{name}</span>
+    <span aria-hidden="true">{sign}</span>
+    <CodeText text={textOf(value)} />
+  </div>
+)
+
+/** Differences that an event made: each field with its values before and after. */
+const EventChanges = ({ changes }: Pick<HistoryEvent, 'changes'>) => (
+  <ul className="event-changes" aria-label={words.changes}>
+    {changes.map((change) => (
+      <li key={change.path} className="tight">
+        <div>
+          <CodeText text={pathOf(change.path) || words.whole} /> <span className="muted small">{kindOf(change)}</span>
+        </div>
+        {'from' in change && <Side sign="−" name={words.before} value={change.from} />}
+        {'to' in change && <Side sign="+" name={words.after} value={change.to} />}
+      </li>
+    ))}
+  </ul>
+)
 
 /** Actor of an event, as a link to its token or session. */
 const Actor = ({ event }: { readonly event: HistoryEvent }) => {
@@ -22,77 +64,51 @@ const Actor = ({ event }: { readonly event: HistoryEvent }) => {
   return kind === 'token' && id !== undefined ? <Link {...toToken(id, method)}>{name}</Link> : name
 }
 
-const TextFact = ({ name, text }: { readonly name: string; readonly text: string | undefined }) =>
-  text === undefined ? null : (
-    <Fact name={name}>
-      <code>
-        <Safe text={text} />
-      </code>
-    </Fact>
-  )
+const codeOf = (text: string | undefined) => (text === undefined ? undefined : <CodeText text={text} />)
 
 /** Facts of a refused request, which the service recorded later than it refused. */
-const Refusal = ({ event }: { readonly event: HistoryEvent }) => {
-  const { zone } = usePreferences()
-  const { refusedAt, tokenId, right, namespace } = event.data
-  return (
-    <>
-      {typeof refusedAt === 'string' && (
-        <Fact name={words.refusedAt(zoneName(zone))}>
-          <Time instant={refusedAt} exact />
-        </Fact>
-      )}
-      {typeof tokenId === 'string' && (
-        <Fact name={words.token}>
-          <Link {...toToken(tokenId, event.method ?? 'token')}>
-            <Safe text={tokenId} />
-          </Link>
-        </Fact>
-      )}
-      {typeof right === 'string' && (
-        <TextFact name={words.right} text={typeof namespace === 'string' ? `${right} (${namespace})` : right} />
-      )}
-    </>
-  )
+const refusalOf = ({ data, method = 'token' }: HistoryEvent, zone: Preferences['zone']): FactsOf => {
+  const { refusedAt, tokenId, right, namespace } = data
+  return {
+    [words.refusedAt(zoneName(zone))]: typeof refusedAt === 'string' ? <Time instant={refusedAt} exact /> : undefined,
+    [words.token]:
+      typeof tokenId === 'string' ? (
+        <Link {...toToken(tokenId, method)}>
+          <Safe text={tokenId} />
+        </Link>
+      ) : undefined,
+    [words.right]:
+      typeof right === 'string' ? codeOf(typeof namespace === 'string' ? `${right} (${namespace})` : right) : undefined,
+  }
 }
 
 /** Categories of events that people make and can give a reason for. */
 const REASONED: ReadonlySet<string> = new Set(['flag', 'segment', 'namespace', 'token'])
 
-const Facts = ({ event }: { readonly event: HistoryEvent }) => {
+const Reason = ({ text }: { readonly text: string | undefined }) =>
+  text === undefined ? <span className="muted">{words.noReason}</span> : <Safe text={text} />
+
+const EventFacts = ({ event }: { readonly event: HistoryEvent }) => {
   const { zone } = usePreferences()
-  const { type, version, stream, revision, outcome, reason } = event
-  return (
-    <dl className="about-list" aria-label={words.facts}>
-      <Fact name={words.time(zoneName(zone))}>
-        <Time instant={event.time} exact />
-      </Fact>
-      <Fact name={words.actor}>
-        <Actor event={event} />
-      </Fact>
-      {outcome !== 'success' && <Fact name={words.outcome}>{history.outcomes[outcome]}</Fact>}
-      {reason !== undefined && (
-        <Fact name={words.reason}>
-          <Safe text={reason} />
-        </Fact>
-      )}
-      {reason === undefined && event.actor.kind === 'token' && REASONED.has(event.category) && (
-        <Fact name={words.reason}>
-          <span className="muted">{words.noReason}</span>
-        </Fact>
-      )}
-      {type === 'AuthenticationRefused' && <Refusal event={event} />}
-      <TextFact name={words.type} text={version === 1 ? type : `${type} v${version}`} />
-      <TextFact name={words.stream} text={stream} />
-      <Fact name={words.revision}>{revision}</Fact>
-      <TextFact name={words.command} text={event.command} />
-      <TextFact name={words.route} text={event.route} />
-      <TextFact name={words.request} text={event.requestId} />
-      <TextFact name={words.correlation} text={event.correlationId} />
-      <TextFact name={words.cause} text={event.causationId} />
-      <TextFact name={words.instance} text={event.instance} />
-    </dl>
-  )
+  const { type, version, outcome, reason } = event
+  const canHaveReason = event.actor.kind === 'token' && REASONED.has(event.category)
+  const facts = {
+    [words.time(zoneName(zone))]: <Time instant={event.time} exact />,
+    [words.actor]: <Actor event={event} />,
+    [words.outcome]: outcome === 'success' ? undefined : history.outcomes[outcome],
+    [words.reason]: reason !== undefined || canHaveReason ? <Reason text={reason} /> : undefined,
+    ...(type === 'AuthenticationRefused' && refusalOf(event, zone)),
+    [words.type]: codeOf(version === 1 ? type : `${type} v${version}`),
+    [words.stream]: codeOf(event.stream),
+    [words.revision]: event.revision,
+    [words.command]: codeOf(event.command),
+    [words.route]: codeOf(event.route),
+    [words.request]: codeOf(event.requestId),
+    [words.correlation]: codeOf(event.correlationId),
+    [words.cause]: codeOf(event.causationId),
+    [words.instance]: codeOf(event.instance),
+  }
+  return <Facts label={words.facts} of={facts} />
 }
 
 const Json = ({ event: { data, meta } }: { readonly event: HistoryEvent }): ReactNode => {
@@ -118,7 +134,7 @@ const Json = ({ event: { data, meta } }: { readonly event: HistoryEvent }): Reac
 export const EventDetail = ({ event }: { readonly event: HistoryEvent }) => (
   <div className="stack">
     {event.changes.length > 0 && <EventChanges changes={event.changes} />}
-    <Facts event={event} />
+    <EventFacts event={event} />
     <PersonalData event={event} />
     <Json event={event} />
     <EventActions event={event} />

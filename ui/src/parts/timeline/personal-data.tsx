@@ -1,15 +1,15 @@
 import { useState } from 'react'
 import { EVERY } from '../../api/access.ts'
-import { type Failure, isFailure } from '../../api/failure.ts'
+import { useAttempt } from '../../api/attempt.ts'
 import { type HistoryEvent, readEvent } from '../../api/history.ts'
 import { useMissing } from '../../why-not.ts'
 import { common } from '../../words/common.ts'
 import { personalWords as words } from '../../words/history.ts'
 import { Button } from '../button.tsx'
-import { Fact } from '../facts.tsx'
+import { CodeText } from '../code.tsx'
+import { Facts } from '../facts.tsx'
 import { FailureAlert } from '../feedback/alert.tsx'
 import { Actions, Ask } from '../feedback/dialog.tsx'
-import { Safe } from '../feedback/safe.tsx'
 
 type Opened = NonNullable<HistoryEvent['personal']>
 
@@ -24,7 +24,7 @@ const sealedIn = ({ data, meta }: HistoryEvent): readonly string[] =>
   )
 
 /** Value of a personal field: sealed, opened, or why it cannot be opened. */
-const Value = ({ field }: { readonly field: Opened[string] | undefined }) => {
+const valueOf = (field: Opened[string] | undefined) => {
   if (field === undefined) return <span className="badge off">{words.states.sealed}</span>
   if (field.status !== 'open') {
     const isErased = field.status === 'erased'
@@ -36,11 +36,7 @@ const Value = ({ field }: { readonly field: Opened[string] | undefined }) => {
     )
   }
   const text = typeof field.value === 'string' ? field.value : JSON.stringify(field.value, null, 2)
-  return (
-    <code className="opened">
-      <Safe text={text} />
-    </code>
-  )
+  return <CodeText look="opened" text={text} />
 }
 
 /** Confirmation before personal data are opened, because the service records it. */
@@ -53,19 +49,11 @@ const OpenAsk = ({
   readonly onOpened: (opened: Opened) => void
   readonly onClose: () => void
 }) => {
-  const [failure, setFailure] = useState<Failure | undefined>()
-  const [busy, setBusy] = useState(false)
+  const { busy, failure, attempt } = useAttempt()
   const open = async () => {
-    setBusy(true)
-    try {
-      const { personal = {} } = await readEvent(position, true)
-      onOpened(personal)
-      onClose()
-    } catch (error) {
-      if (!isFailure(error)) throw error
-      setFailure(error)
-      setBusy(false)
-    }
+    const { personal = {} } = await readEvent(position, true)
+    onOpened(personal)
+    onClose()
   }
   return (
     <Ask title={words.show} open onClose={onClose}>
@@ -73,7 +61,7 @@ const OpenAsk = ({
       {failure && <FailureAlert title={words.failed} failure={failure} />}
       <Actions>
         <Button onClick={onClose}>{common.cancel}</Button>
-        <Button look="primary" busy={busy ? words.asking : undefined} onClick={() => void open()}>
+        <Button look="primary" busy={busy ? words.asking : undefined} onClick={() => void attempt(open)}>
           {words.show}
         </Button>
       </Actions>
@@ -91,13 +79,10 @@ export const PersonalData = ({ event }: { readonly event: HistoryEvent }) => {
   return (
     <section className="tight">
       <h2>{words.heading}</h2>
-      <dl className="about-list" aria-label={words.heading}>
-        {fields.map((field) => (
-          <Fact key={field} name={field.slice(1).replace('/', ' › ')}>
-            <Value field={opened?.[field]} />
-          </Fact>
-        ))}
-      </dl>
+      <Facts
+        label={words.heading}
+        of={Object.fromEntries(fields.map((field) => [field.slice(1).replace('/', ' › '), valueOf(opened?.[field])]))}
+      />
       <div>
         {opened ? (
           <Button onClick={() => setOpened(undefined)}>{words.hide}</Button>

@@ -7,7 +7,7 @@ import { Table } from '../../../parts/lists/table.tsx'
 import { instantWords, zoneName } from '../../../parts/moment.ts'
 import { usePreferences } from '../../../preferences.ts'
 import { number } from '../../../words/common.ts'
-import { density as words } from '../../../words/density.ts'
+import { density as words } from '../../../words/history.ts'
 import { Bars } from './bars.tsx'
 import { edgeOf, rangeOf, type Span } from './span.ts'
 

@@ -1,20 +1,78 @@
 import { useState } from 'react'
+import { useAttempt } from '../../../api/attempt.ts'
 import type { EventFilter } from '../../../api/event-filters.ts'
 import { type ExportFormat, exportPath, isWhole } from '../../../api/export.ts'
-import { type Failure, isFailure } from '../../../api/failure.ts'
+import { dividedFilter } from '../../../api/live/feed.ts'
 import { addressOf } from '../../../api/request.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Code } from '../../../parts/code.tsx'
+import { curlOf, rollcallOf } from '../../../parts/command-line.ts'
 import { useCopy } from '../../../parts/copy.tsx'
+import { Facts } from '../../../parts/facts.tsx'
 import { FailureAlert } from '../../../parts/feedback/alert.tsx'
 import { Actions, Dialog } from '../../../parts/feedback/dialog.tsx'
+import { Safe } from '../../../parts/feedback/safe.tsx'
 import { useSay } from '../../../parts/feedback/status.tsx'
 import { Choices } from '../../../parts/fields/field.tsx'
+import { fullWords } from '../../../parts/moment.ts'
+import { usePreferences } from '../../../preferences.ts'
 import { useSession } from '../../../session.tsx'
 import { common } from '../../../words/common.ts'
 import { exporting as words } from '../../../words/export.ts'
-import { curlExport, fileOf, rollcallExport } from './commands.ts'
-import { Content } from './content.tsx'
+
+/** Options of `rollcall events export` for parameters with another name. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  tokenId: 'token-id',
+  namespaceKey: 'namespace',
+  flagKey: 'flag',
+  segmentKey: 'segment',
+  requestId: 'request-id',
+  correlationId: 'correlation-id',
+  afterIndex: 'after-index',
+  beforeIndex: 'before-index',
+  q: 'search',
+}
+
+const EXTENSIONS = { ndjson: 'ndjson', csv: 'csv', cloudevents: 'json', ocsf: 'ocsf.ndjson' } as const
+
+/** Name of the file of an export. */
+const fileOf = (format: ExportFormat): string => `rollcall-events.${EXTENSIONS[format]}`
+
+/** Formats an export as a `curl` command. */
+const curlExport = (filter: EventFilter, format: ExportFormat, isOpen: boolean): string =>
+  `${curlOf(exportPath(filter, format, isOpen))} --fail --output ${fileOf(format)}`
+
+/** Formats an export as a `rollcall` command. */
+const rollcallExport = (filter: EventFilter, format: ExportFormat, isOpen: boolean): string => {
+  const given = Object.entries({ ...filter, format })
+  const options = given.flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [`--${OPTIONS[name] ?? name}=${value}`],
+  )
+  return rollcallOf(['events', 'export'], [...options, ...(isOpen ? ['--personal'] : [])], fileOf(format))
+}
+
+/** Range and filters of an export in words. */
+const Content = ({ filter, size }: { readonly filter: EventFilter; readonly size: string }) => {
+  const { filters, range } = dividedFilter(filter)
+  const { zone } = usePreferences()
+  const { from, to, after, before, afterIndex, beforeIndex } = range
+  const bounds = [
+    from !== undefined && words.from(fullWords(from, zone)),
+    to !== undefined && words.to(fullWords(to, zone)),
+    after !== undefined && words.after(after),
+    before !== undefined && words.before(before),
+    afterIndex !== undefined && words.afterIndex(afterIndex),
+    beforeIndex !== undefined && words.beforeIndex(beforeIndex),
+  ].filter((text) => text !== false)
+  const given = Object.entries(filters)
+  const named = given.map(([name, value]) => (
+    <div key={name}>
+      {words.names[name] ?? name}: <Safe text={value} />
+    </div>
+  ))
+  const filtered = given.length === 0 ? words.noFilters : named
+  return <Facts of={{ [words.events]: size, [words.range]: bounds.join(' · '), [words.filters]: filtered }} />
+}
 
 const FORMATS = (['ndjson', 'csv', 'cloudevents', 'ocsf'] as const).map((value) => ({
   value,
@@ -76,26 +134,16 @@ export const ExportDialog = ({
   const say = useSay()
   const [format, setFormat] = useState<ExportFormat>('ndjson')
   const [personal, setPersonal] = useState<Personal>('sealed')
-  const [isChecking, setIsChecking] = useState(false)
-  const [failure, setFailure] = useState<Failure | undefined>()
+  const { busy, failure, attempt } = useAttempt()
   const [isTooLong, setIsTooLong] = useState(false)
   const whyNoOpen = OPENED.has(format) ? (authenticated ? undefined : words.noCredential) : words.noOpenedForm
   const isOpen = personal === 'open' && whyNoOpen === undefined
   const save = async () => {
-    setIsChecking(true)
-    setFailure(undefined)
     setIsTooLong(false)
-    try {
-      if (!(await isWhole(filter, format))) return setIsTooLong(true)
-      download(exportPath(filter, format, isOpen), fileOf(format))
-      say(words.begun)
-      onClose()
-    } catch (error) {
-      if (!isFailure(error)) throw error
-      setFailure(error)
-    } finally {
-      setIsChecking(false)
-    }
+    if (!(await isWhole(filter, format))) return setIsTooLong(true)
+    download(exportPath(filter, format, isOpen), fileOf(format))
+    say(words.begun)
+    onClose()
   }
   return (
     <Dialog title={words.title} open onClose={onClose}>
@@ -131,7 +179,7 @@ export const ExportDialog = ({
       <Commands filter={filter} format={format} isOpen={isOpen} />
       <Actions>
         <Button onClick={onClose}>{common.cancel}</Button>
-        <Button look="primary" busy={isChecking ? words.checking : undefined} onClick={() => void save()}>
+        <Button look="primary" busy={busy ? words.checking : undefined} onClick={() => void attempt(save)}>
           {words.download}
         </Button>
       </Actions>

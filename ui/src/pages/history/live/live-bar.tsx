@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import type { Live } from '../../../api/live/live.ts'
 import { Button } from '../../../parts/button.tsx'
-import { live as words } from '../../../words/live.ts'
+import { live as words } from '../../../words/history.ts'
 
 /** Time (ms) between two announcements of new events (ui.md §10.2.5). */
 const APART_MS = 10_000

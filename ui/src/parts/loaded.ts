@@ -1,5 +1,21 @@
-import { type RefObject, useState } from 'react'
+import { type RefObject, useEffect, useState } from 'react'
 import { noteReach } from '../api/reach.ts'
+
+/**
+ * Loads a part of the shell once it is wanted. If loading fails, the page continues and the service is marked as
+ * unreachable.
+ */
+export const usePart = <C>(load: () => Promise<C>, wanted: boolean): { readonly part: C | undefined } => {
+  const [part, setPart] = useState<{ readonly is: C } | undefined>()
+  useEffect(() => {
+    if (wanted && !part)
+      load().then(
+        (is) => setPart({ is }),
+        () => noteReach('away'),
+      )
+  }, [load, wanted, part])
+  return { part: part?.is }
+}
 
 /**
  * Loads a part of the shell on first use. If loading fails, the page continues and the service is marked as

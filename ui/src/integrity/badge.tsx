@@ -6,11 +6,10 @@ import {
   ShieldSlashIcon,
   ShieldXIcon,
 } from '@primer/octicons-react'
-import { useRef } from 'react'
 import { tip } from '../parts/feedback/tip.ts'
-import { useLoaded } from '../shell/loaded.ts'
+import { useLoaded } from '../parts/loaded.ts'
 import { integrity as words } from '../words/integrity.ts'
-import { type Standing, useStanding, whyOf, wordOf } from './standing.ts'
+import { type Standing, useStanding, wordOf } from './standing.ts'
 
 const icons: Readonly<Record<Standing['kind'], Icon>> = {
   verified: ShieldCheckIcon,
@@ -25,20 +24,18 @@ const icons: Readonly<Record<Standing['kind'], Icon>> = {
 /** Button in the top bar with the standing of the history; opens the panel. */
 export const Badge = () => {
   const { standing, status } = useStanding()
-  const button = useRef<HTMLButtonElement>(null)
   const { part: Panel, show, close } = useLoaded(async () => (await import('./panel.tsx')).Panel)
   if (!standing) return null
   const [word, Shown] = [wordOf(standing), icons[standing.kind]]
   return (
     <>
       <button
-        ref={button}
         type="button"
         className="button plain integrity"
         data-standing={standing.kind}
         aria-label={words.badge(word)}
         aria-haspopup="dialog"
-        {...tip(whyOf(standing))}
+        {...tip(standing.why)}
         onClick={show}
       >
         <Shown />
