@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { Access, Roles } from '../../../src/contract/access.ts'
 import type { Authentication } from '../../../src/contract/token.ts'
 import { keys } from './keys.ts'
-import { request } from './request.ts'
+import { read } from './request.ts'
 import { boundTo } from './tokens.ts'
 
 export type { Access, Roles }
@@ -12,11 +12,9 @@ export type Role = Roles['roles'][number]
 export const EVERY = '*'
 const FIVE_MINUTES_MS = 300_000
 
-const readAccess = async (signal?: AbortSignal): Promise<Access> =>
-  (await request<Access>('auth/v1/access', { signal })).value
+const readAccess = (signal?: AbortSignal): Promise<Access> => read('auth/v1/access', { signal })
 
-const readRoles = async (signal?: AbortSignal): Promise<Roles> =>
-  (await request<Roles>('auth/v1/roles', { signal })).value
+const readRoles = (signal?: AbortSignal): Promise<Roles> => read('auth/v1/roles', { signal })
 
 /** Returns the rights of the signed-in identity. `settled` is true after the first answer or failure. */
 export const useAccess = () => {

@@ -1,5 +1,5 @@
 import type { DiffItem, StateDiff } from '../../../src/contract/history/state.ts'
-import { query, request } from './request.ts'
+import { query, read } from './request.ts'
 
 export type { DiffItem, StateDiff }
 
@@ -13,8 +13,8 @@ const PAGE = 50
 
 type Asked = { readonly a: string; readonly b?: string | undefined; readonly page?: string | undefined }
 
-const read = async (of: Compared, { a, b, page }: Asked, signal?: AbortSignal): Promise<StateDiff> =>
-  (await request<StateDiff>(`audit/v1/diff${query({ ...of, a, b, limit: PAGE, pageToken: page })}`, { signal })).value
+const readPage = (of: Compared, { a, b, page }: Asked, signal?: AbortSignal): Promise<StateDiff> =>
+  read(`audit/v1/diff${query({ ...of, a, b, limit: PAGE, pageToken: page })}`, { signal })
 
 const opposite = { added: 'removed', removed: 'added', changed: 'changed' } as const
 
@@ -40,9 +40,9 @@ export const readDifference = async (
   { a, b, page }: { readonly [N in keyof Asked]?: string | undefined },
   signal?: AbortSignal,
 ): Promise<StateDiff> => {
-  if (a !== undefined) return read(of, { a, b, page }, signal)
+  if (a !== undefined) return readPage(of, { a, b, page }, signal)
   // The API requires the first moment, so that the present is always the second one.
-  return reversed(await read(of, { a: b ?? '', page }, signal))
+  return reversed(await readPage(of, { a: b ?? '', page }, signal))
 }
 
 /** Position before the first event, where nothing exists. */
@@ -50,6 +50,6 @@ const BEGINNING = '0'
 
 /** Reads a resource at a moment as differences compare it; undefined if it does not exist then. */
 export const readWhole = async (stream: string, moment: string, signal?: AbortSignal): Promise<Json | undefined> => {
-  const { items } = await read({ stream }, { a: BEGINNING, b: moment }, signal)
+  const { items } = await readPage({ stream }, { a: BEGINNING, b: moment }, signal)
   return items[0]?.changes[0]?.to as Json | undefined
 }

@@ -1,6 +1,6 @@
 import type { BooleanEvaluation, TraceStep, TrialAnswer, VariantEvaluation } from '../../../src/contract/evaluation.ts'
 import type { Flag } from './flags.ts'
-import { path, query, request } from './request.ts'
+import { path, query, read, request } from './request.ts'
 
 export type { TraceStep, TrialAnswer }
 
@@ -33,7 +33,7 @@ export const evaluate = async (question: Question, signal?: AbortSignal): Promis
   })
   const ask = async <T>(kind: Answer['kind']): Promise<T> => {
     const { path: place, body } = requestOf(question, kind)
-    return (await request<T>(place, { method: 'POST', body, reads: true, signal })).value
+    return read<T>(place, { method: 'POST', body, reads: true, signal })
   }
   return found.type === 'BOOLEAN_FLAG_TYPE'
     ? { kind: 'boolean', question, said: await ask('boolean') }

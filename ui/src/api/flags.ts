@@ -5,7 +5,7 @@ import { flags as words } from '../words/flags.ts'
 import { serviceNow } from './clock.ts'
 import { Failure, isFailure } from './failure.ts'
 import { keys } from './keys.ts'
-import { path, query, request } from './request.ts'
+import { path, query, read, request } from './request.ts'
 import type { Write } from './write.ts'
 
 export type { Flag, Rollout, Rule }
@@ -42,30 +42,26 @@ const ofNamespace = (namespace: string, ...rest: readonly string[]) =>
 export const flagPath = (namespace: string, key: string): string => ofNamespace(namespace, key)
 
 /** Reads one page of the flags of a namespace, including their targeting. */
-export const readFlags = async (
+export const readFlags = (
   namespace: string,
   { page, last, ...filter }: FlagFilter,
   signal?: AbortSignal,
 ): Promise<FlagPage> =>
-  (
-    await request<FlagPage>(
-      `${ofNamespace(namespace)}${query({ ...filter, ...evaluated(last), include: 'targeting', limit: PAGE, pageToken: page })}`,
-      {
-        signal,
-      },
-    )
-  ).value
+  read(
+    `${ofNamespace(namespace)}${query({ ...filter, ...evaluated(last), include: 'targeting', limit: PAGE, pageToken: page })}`,
+    { signal },
+  )
 
 /** Reads when a flag was last evaluated, and when the snapshot of its namespace was last fetched. */
-export const readUsage = async (namespace: string, key: string, signal?: AbortSignal): Promise<FlagWithUsage> =>
-  (await request<FlagWithUsage>(`${flagPath(namespace, key)}${query({ include: 'usage' })}`, { signal })).value
+export const readUsage = (namespace: string, key: string, signal?: AbortSignal): Promise<FlagWithUsage> =>
+  read(`${flagPath(namespace, key)}${query({ include: 'usage' })}`, { signal })
 
 /** Searches the flags of a namespace by name or key; returns at most `limit`. */
-export const searchFlags = async (
+export const searchFlags = (
   namespace: string,
   asked: { readonly q: string; readonly at: string | undefined; readonly limit: number },
   signal?: AbortSignal,
-): Promise<FlagPage> => (await request<FlagPage>(`${ofNamespace(namespace)}${query(asked)}`, { signal })).value
+): Promise<FlagPage> => read(`${ofNamespace(namespace)}${query(asked)}`, { signal })
 
 type NewFlag = Pick<Flag, 'key' | 'name' | 'description' | 'enabled' | 'type'>
 
@@ -175,15 +171,13 @@ export const flagChanges = (
 })
 
 /** Tries the changes of a JSON body on the revision that was shown, with an entity. The service writes nothing. */
-export const tryFlag = async ({ flag: { namespaceKey, key }, revision }: Loaded, body: string): Promise<TriedFlag> =>
-  (
-    await request<TriedFlag>(`${ofNamespace(namespaceKey, key, 'changes')}?dryRun=true&explain=true`, {
-      method: 'POST',
-      body,
-      reads: true,
-      headers: { 'if-match': `"${revision}"` },
-    })
-  ).value
+export const tryFlag = ({ flag: { namespaceKey, key }, revision }: Loaded, body: string): Promise<TriedFlag> =>
+  read(`${ofNamespace(namespaceKey, key, 'changes')}?dryRun=true&explain=true`, {
+    method: 'POST',
+    body,
+    reads: true,
+    headers: { 'if-match': `"${revision}"` },
+  })
 
 export const flagDeletion = ({ namespaceKey, key }: Flag, revision: string, reason: string): Write => ({
   method: 'DELETE',

@@ -1,5 +1,5 @@
 import type { LedgerCheckpoints, LedgerConsistency, LedgerStatus } from '../../../src/contract/history/ledger.ts'
-import { query, request } from './request.ts'
+import { query, read } from './request.ts'
 
 export type { LedgerStatus }
 
@@ -8,21 +8,19 @@ const LEDGER = 'audit/v1/ledger'
 export const CHECKPOINT = `${LEDGER}/checkpoint`
 
 /** Reads the state of the ledger. */
-export const readLedger = async (signal?: AbortSignal): Promise<LedgerStatus> =>
-  (await request<LedgerStatus>(LEDGER, { signal })).value
+export const readLedger = (signal?: AbortSignal): Promise<LedgerStatus> => read(LEDGER, { signal })
 
 /** Reads the text of the newest checkpoint. */
-export const readCheckpoint = async (signal?: AbortSignal): Promise<string> =>
-  (await request<string>(CHECKPOINT, { signal, form: 'text' })).value
+export const readCheckpoint = (signal?: AbortSignal): Promise<string> => read(CHECKPOINT, { signal, form: 'text' })
 
 /** Reads at most 1,000 kept checkpoints, the newest first. */
-export const readCheckpoints = async (signal?: AbortSignal, pageToken = ''): Promise<LedgerCheckpoints> =>
-  (await request<LedgerCheckpoints>(`${LEDGER}/checkpoints${query({ limit: 1000, pageToken })}`, { signal })).value
+export const readCheckpoints = (signal?: AbortSignal, pageToken = ''): Promise<LedgerCheckpoints> =>
+  read(`${LEDGER}/checkpoints${query({ limit: 1000, pageToken })}`, { signal })
 
 /** Reads the proof that the tree of `to` leaves extends the tree of `from` leaves. */
-export const readConsistency = async (from: number, to: number, signal?: AbortSignal): Promise<LedgerConsistency> =>
-  (await request<LedgerConsistency>(`${LEDGER}/consistency${query({ from, to })}`, { signal })).value
+export const readConsistency = (from: number, to: number, signal?: AbortSignal): Promise<LedgerConsistency> =>
+  read(`${LEDGER}/consistency${query({ from, to })}`, { signal })
 
 /** Reads a tile or a bundle of entries by its path below the prefix of the ledger. */
-export const readTile = async (path: string, signal?: AbortSignal): Promise<Uint8Array> =>
-  (await request<Uint8Array>(`${LEDGER}/${path}`, { signal, form: 'bytes' })).value
+export const readTile = (path: string, signal?: AbortSignal): Promise<Uint8Array> =>
+  read(`${LEDGER}/${path}`, { signal, form: 'bytes' })

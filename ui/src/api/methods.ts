@@ -1,7 +1,7 @@
 import type { Shown } from '../../../src/contract/answer.ts'
 import type { Methods } from '../../../src/contract/login/login.ts'
 import { type ListedProvider, loginMethods, type Method, methodListed } from '../login-methods.ts'
-import { request } from './request.ts'
+import { read, request } from './request.ts'
 
 /** Login provider, shown as a button of the sign-in page. */
 export type Provider = ListedProvider & { readonly method: Method }
@@ -17,7 +17,7 @@ type Ways = {
 }
 
 export const readMethods = async (signal?: AbortSignal): Promise<Ways> => {
-  const { methods } = (await request<Shown<typeof Methods>>('auth/v1/method', { signal })).value
+  const { methods } = await read<Shown<typeof Methods>>('auth/v1/method', { signal })
   const byMethod = new Map(methods.map((entry) => [methodListed(entry), entry]))
   const known = (Object.keys(loginMethods) as readonly Method[]).flatMap((method) => {
     const entry = byMethod.get(method)

@@ -2,7 +2,7 @@ import type { Shown } from '../../../src/contract/answer.ts'
 import type { ListedNamespace, Namespace, NamespaceList } from '../../../src/contract/resource.ts'
 import { isFailure } from './failure.ts'
 import { keys } from './keys.ts'
-import { path, query, request } from './request.ts'
+import { path, query, read, request } from './request.ts'
 import type { Write } from './write.ts'
 
 export type { ListedNamespace, Namespace }
@@ -25,8 +25,7 @@ export const readNamespaces = async (
   signal?: AbortSignal,
 ): Promise<NamespacePage> => {
   const { page, limit = PAGE, ...rest } = asked
-  return (await request<NamespacePage>(`api/v1/namespaces${query({ ...rest, limit, pageToken: page })}`, { signal }))
-    .value
+  return read<NamespacePage>(`api/v1/namespaces${query({ ...rest, limit, pageToken: page })}`, { signal })
 }
 
 /** Time and author of the last change of a namespace; undefined if the list cannot be read. */

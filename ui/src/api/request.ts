@@ -94,6 +94,9 @@ export const request = async <T>(path: string, asked: Asked = {}): Promise<Answe
   return { value, etag: answer.headers.get('etag')?.replaceAll('"', '') ?? undefined, headers: answer.headers }
 }
 
+/** Sends a request and returns the body of the answer. Throws as `request` does. */
+export const read = async <T>(path: string, asked?: Asked): Promise<T> => (await request<T>(path, asked)).value
+
 /**
  * Opens a stream of server-sent events after an event of the log, without a time limit. Throws a `Failure` on an error
  * answer or no answer.

@@ -1,5 +1,5 @@
 import type { AccessChecked, AccessReview } from '../../../src/contract/access.ts'
-import { addressOf, query, request } from './request.ts'
+import { addressOf, query, read } from './request.ts'
 
 export type Reviewed = AccessReview['entries'][number]
 
@@ -14,17 +14,16 @@ const PAGE = 50
 const ROUTE = 'audit/v1/access'
 
 /** Reads one page of the tokens that have a right in a namespace, oldest first. */
-export const readReview = async (
+export const readReview = (
   { page, ...question }: Question & { readonly page?: string | undefined },
   signal?: AbortSignal,
-): Promise<AccessReview> =>
-  (await request<AccessReview>(ROUTE + query({ ...question, limit: PAGE, pageToken: page }), { signal })).value
+): Promise<AccessReview> => read(ROUTE + query({ ...question, limit: PAGE, pageToken: page }), { signal })
 
 /** Address of the whole review as a CSV file. */
 export const reviewFile = (question: Question): string => addressOf(ROUTE + query({ ...question, format: 'csv' }))
 
 /** Decides whether a token has a right in a namespace. */
-export const readDecision = async (
+export const readDecision = (
   question: Question & { readonly id: string },
   signal?: AbortSignal,
-): Promise<AccessChecked> => (await request<AccessChecked>(`auth/v1/access/check${query(question)}`, { signal })).value
+): Promise<AccessChecked> => read(`auth/v1/access/check${query(question)}`, { signal })

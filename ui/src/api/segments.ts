@@ -9,7 +9,7 @@ import type {
 } from '../../../src/contract/flags/segment.ts'
 import type { FlagPage } from './flags.ts'
 import { keys } from './keys.ts'
-import { path, query, request } from './request.ts'
+import { path, query, read, request } from './request.ts'
 import type { Write } from './write.ts'
 
 export type { ChangedSegment, Constraint, ListedSegment, Segment, SegmentMatch }
@@ -24,13 +24,12 @@ const ofNamespace = (namespace: string, ...rest: readonly string[]) =>
   `api/v1/namespaces/${path(namespace, 'segments', ...rest)}`
 
 /** Searches the segments of a namespace by name or key. */
-export const searchSegments = async (
+export const searchSegments = (
   namespace: string,
   q: string,
   signal?: AbortSignal,
   { at, limit = FOUND }: { readonly at?: string | undefined; readonly limit?: number } = {},
-): Promise<SegmentPage> =>
-  (await request<SegmentPage>(`${ofNamespace(namespace)}${query({ q, at, limit })}`, { signal })).value
+): Promise<SegmentPage> => read(`${ofNamespace(namespace)}${query({ q, at, limit })}`, { signal })
 
 type SegmentFilter = Readonly<Partial<Record<'q' | 'sort' | 'order' | 'page' | 'at', string | undefined>>>
 
@@ -41,7 +40,7 @@ export const readSegments = async (
   signal?: AbortSignal,
 ): Promise<SegmentPage> => {
   const asked = query({ ...filter, include: 'usage', limit: PAGE, pageToken: page })
-  return (await request<SegmentPage>(`${ofNamespace(namespace)}${asked}`, { signal })).value
+  return read<SegmentPage>(`${ofNamespace(namespace)}${asked}`, { signal })
 }
 
 /** Segment with its constraints and its revision. */
@@ -65,12 +64,12 @@ export const readUsages = async (
   signal?: AbortSignal,
 ): Promise<FlagPage> => {
   const asked = query({ segmentKey: key, sort: 'name', limit: PAGE, pageToken: page, at })
-  return (await request<FlagPage>(`api/v1/namespaces/${path(namespace, 'flags')}${asked}`, { signal })).value
+  return read<FlagPage>(`api/v1/namespaces/${path(namespace, 'flags')}${asked}`, { signal })
 }
 
 /** Tests an entity with the match type and constraints of a JSON body. The service writes nothing (api.md §7.10). */
-export const matchSegment = async (namespace: string, key: string, body: string): Promise<SegmentMatch> =>
-  (await request<SegmentMatch>(ofNamespace(namespace, key, 'match'), { method: 'POST', body, reads: true })).value
+export const matchSegment = (namespace: string, key: string, body: string): Promise<SegmentMatch> =>
+  read(ofNamespace(namespace, key, 'match'), { method: 'POST', body, reads: true })
 
 export const segmentCreation = (
   namespace: string,

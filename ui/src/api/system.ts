@@ -1,7 +1,7 @@
 import type { EventStatistics } from '../../../src/contract/history/events.ts'
 import type { Info, Readiness } from '../../../src/contract/operations.ts'
 import { serviceNow } from './clock.ts'
-import { query, request } from './request.ts'
+import { query, read } from './request.ts'
 import { type Authentication, readTokens } from './tokens.ts'
 
 const DAY_MS = 86_400_000
@@ -9,12 +9,10 @@ const DAY_MS = 86_400_000
 const [DAYS, ENDING] = [30, 7]
 
 /** Reads the version of the service and the kind of its storage. */
-export const readInfo = async (signal: AbortSignal): Promise<Info> =>
-  (await request<Info>('meta/info', { signal })).value
+export const readInfo = (signal: AbortSignal): Promise<Info> => read('meta/info', { signal })
 
 /** Reads the checks of the instance that answers. Throws a `Failure` with status 503 if it is not ready. */
-export const readChecks = async (signal: AbortSignal): Promise<Readiness> =>
-  (await request<Readiness>('readyz?verbose', { signal })).value
+export const readChecks = (signal: AbortSignal): Promise<Readiness> => read('readyz?verbose', { signal })
 
 type StatisticsRow = EventStatistics['rows'][number]
 /** Figures of each day, from the first one (ms since 1970) to today. Days without events have no row. */
@@ -24,7 +22,7 @@ export type Figures = { readonly first: number; readonly days: number; readonly 
 export const readFigures = async (signal: AbortSignal): Promise<Figures> => {
   const first = Math.floor(serviceNow() / DAY_MS) * DAY_MS - (DAYS - 1) * DAY_MS
   const asked = query({ from: new Date(first).toISOString(), bucket: 'day' })
-  const { rows } = (await request<EventStatistics>(`audit/v1/stats${asked}`, { signal })).value
+  const { rows } = await read<EventStatistics>(`audit/v1/stats${asked}`, { signal })
   return { first, days: DAYS, rows }
 }
 

@@ -2,7 +2,7 @@ import type { Authentication, AuthenticationList, IssuedToken } from '../../../s
 import { type Holder, holderIn } from '../identity.ts'
 import { metadataOf } from '../metadata.ts'
 import { keys } from './keys.ts'
-import { path, query, request } from './request.ts'
+import { path, query, read } from './request.ts'
 import type { Write } from './write.ts'
 
 export type { Authentication, IssuedToken }
@@ -26,17 +26,12 @@ type TokenFilter = {
 const PAGE = 50
 
 /** Reads one page of token records, newest first by default. */
-export const readTokens = async ({ page, ...filter }: TokenFilter, signal?: AbortSignal): Promise<AuthenticationList> =>
-  (
-    await request<AuthenticationList>(
-      `auth/v1/tokens${query({ order: 'desc', limit: PAGE, ...filter, pageToken: page })}`,
-      { signal },
-    )
-  ).value
+export const readTokens = ({ page, ...filter }: TokenFilter, signal?: AbortSignal): Promise<AuthenticationList> =>
+  read(`auth/v1/tokens${query({ order: 'desc', limit: PAGE, ...filter, pageToken: page })}`, { signal })
 
 /** Reads one record, even if deleted, now or at a moment. */
-export const readToken = async (id: string, at: string | undefined, signal?: AbortSignal): Promise<Authentication> =>
-  (await request<Authentication>(`auth/v1/tokens/${path(id)}${query({ deleted: 'true', at })}`, { signal })).value
+export const readToken = (id: string, at: string | undefined, signal?: AbortSignal): Promise<Authentication> =>
+  read(`auth/v1/tokens/${path(id)}${query({ deleted: 'true', at })}`, { signal })
 
 /**
  * Counts the active sessions of a holder. The API filters by identity only, so the provider is compared here if all
