@@ -2,8 +2,7 @@ import { Type } from 'typebox'
 import { invalid } from '../base/errors.ts'
 import { exactText } from '../base/exact-json.ts'
 import { absent, text } from './readers/fields.ts'
-import type { Field } from './readers/value.ts'
-import { fitsBytes, objectOf, type Raw } from './readers/value.ts'
+import { type Field, fitsBytes, objectOf, type Raw } from './readers/value.ts'
 
 /** Properties of an entity. */
 type Context = Readonly<Record<string, string>>

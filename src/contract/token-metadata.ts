@@ -2,8 +2,7 @@ import { Type } from 'typebox'
 import { invalid } from '../base/errors.ts'
 import type { Names } from './identifiers.ts'
 import { absent } from './readers/fields.ts'
-import type { Field } from './readers/value.ts'
-import { define, fits, objectOf, storable, textOf } from './readers/value.ts'
+import { define, type Field, fits, objectOf, storable, textOf } from './readers/value.ts'
 
 type TextsRules = {
   readonly maxEntries?: number

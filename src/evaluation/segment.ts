@@ -1,7 +1,5 @@
-import type { Readings } from './constraint.ts'
-import { type Constraint, compileConstraint } from './constraint.ts'
-import type { SegmentInput, SegmentOperator } from './flag.ts'
-import { type Context, textOf } from './flag.ts'
+import { type Constraint, compileConstraint, type Readings } from './constraint.ts'
+import { type Context, type SegmentInput, type SegmentOperator, textOf } from './flag.ts'
 
 /** A compiled segment. `faulty`: it has a constraint of unknown type and cannot be evaluated. */
 export type Segment = {

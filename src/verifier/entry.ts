@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { canonical } from '../base/canonical.ts'
+import { isSha256, isText, isWhole, membersIn } from './export/member-tests.ts'
 
 /** The stored texts from which an entry is made. */
 export type EntryRecord = Readonly<Record<'id' | 'stream' | 'type' | 'time' | 'data' | 'meta', string>> & {
@@ -25,19 +26,11 @@ export type Entry = Readonly<Record<'data' | 'id' | 'meta' | 'stream' | 'time' |
   readonly revision: number
 }
 
-const HEX = /^[0-9a-f]{64}$/
-
 /** Returns the members of an entry; undefined if the text is not exactly an entry. */
 export const parseEntry = (text: string): Entry | undefined => {
-  try {
-    const { data, id, meta, revision, stream, time, type } = JSON.parse(text) as Entry
-    const entry = { data, id, meta, revision, stream, time, type }
-    const texts = [data, id, meta, stream, time, type]
-    if (!texts.every((member) => typeof member === 'string') || !HEX.test(data) || !HEX.test(meta)) return undefined
-    if (!Number.isSafeInteger(revision) || revision < 0) return undefined
-    return canonical({ ...entry, v: 1 }) === text ? entry : undefined
-  } catch {
-    // The text is not JSON, or is `null`.
+  const { data, id, meta, revision, stream, time, type } = (membersIn(text) ?? {}) as Entry
+  const entry = { data, id, meta, revision, stream, time, type }
+  if (![id, stream, time, type].every(isText) || !isSha256(data) || !isSha256(meta) || !isWhole(revision))
     return undefined
-  }
+  return canonical({ ...entry, v: 1 }) === text ? entry : undefined
 }

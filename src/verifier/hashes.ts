@@ -27,9 +27,13 @@ export const leafOf = (entry: string | Uint8Array): Hash => {
   return sha256(bytes)
 }
 
+/** Returns the hash at an index of hashes that follow each other in bytes. Beyond their end it is shorter. */
+export const hashAt = (bytes: Uint8Array, index: number): Hash =>
+  bytes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)
+
 /** Yields hashes that follow each other in bytes. */
 export function* hashesOf(bytes: Uint8Array): Generator<Hash> {
-  for (let at = 0; at < bytes.length; at += HASH_BYTES) yield bytes.subarray(at, at + HASH_BYTES)
+  for (let index = 0; index * HASH_BYTES < bytes.length; index++) yield hashAt(bytes, index)
 }
 
 /** Returns true if two hashes are equal. Hashes of the ledger are public, so the comparison may end early. */

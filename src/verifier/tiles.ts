@@ -1,4 +1,4 @@
-import { HASH_BYTES, type Hash } from './hashes.ts'
+import { HASH_BYTES, type Hash, hashAt } from './hashes.ts'
 import { rootOver, type TreeNode } from './tree.ts'
 
 /** Hashes of a full tile, and entries of a full bundle. */
@@ -67,9 +67,6 @@ export const tileOfNode = ({ level, index }: TreeNode): NodeInTile => {
     count,
   }
 }
-
-/** Returns the hash at a place of a tile. */
-const hashAt = (tile: Uint8Array, at: number): Hash => tile.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES)
 
 /** Returns the hash of a complete subtree from the bytes of its tile; undefined if the tile is too short. */
 export const nodeInTile = (tile: Uint8Array, { first, count }: NodeInTile): Hash | undefined => {

@@ -3,12 +3,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { validText } from '../../history/event-json.ts'
-import { entryOf } from '../../verifier/entry.ts'
 import { COLUMN_PLACES, COLUMNS } from '../../verifier/export/csv.ts'
-import { type IndexedEvent, indexedEvent } from '../../verifier/export/event-fields.ts'
+import type { IndexedEvent } from '../../verifier/export/event-fields.ts'
 import { chunksOf, type FileLines, type Measured } from '../../verifier/export/read-file.ts'
-import { type ReadLine, recordOfColumns, storedBytes } from '../../verifier/export/read-line.ts'
-import { leafOf } from '../../verifier/hashes.ts'
+import { lineOfColumns, type ReadLine, storedBytes } from '../../verifier/export/read-line.ts'
 import type { ExportedEvent, FileEncoder } from './export/sources.ts'
 
 /** Limits of a row group: rows, and bytes of `data` and `meta`, whichever is first. */
@@ -149,18 +147,19 @@ const parsers = { jsonFromBytes: decoded, stringFromBytes: decoded }
 /** Reads a row. The row is made again from its record and compared. */
 const lineOf = (cells: readonly unknown[]): { readonly line: ReadLine; readonly bytes: number } | undefined => {
   const given = PARQUET_COLUMNS.map(({ text }, n) => text(cells[n]))
-  const found = recordOfColumns((title) => {
-    const at = COLUMN_PLACES.get(title)!
-    const text = given[at]
-    return text !== undefined && isStored(PARQUET_COLUMNS[at]!) ? storedBytes(Buffer.from(text))?.toString() : text
-  })
-  if (found === undefined) return undefined
-  const { index, record } = found
-  const event = indexedEvent(index, record)
-  const made = textsOf(event)
-  const isExact = made.every((each, n) => each === given[n])
-  const line = { index, leaf: leafOf(entryOf(record)), isExact, record: () => record }
-  return { line, bytes: Buffer.byteLength(storedTexts(event)) }
+  let bytes = 0
+  const line = lineOfColumns(
+    (title) => {
+      const at = COLUMN_PLACES.get(title)!
+      const text = given[at]
+      return text !== undefined && isStored(PARQUET_COLUMNS[at]!) ? storedBytes(Buffer.from(text))?.toString() : text
+    },
+    (event) => {
+      bytes = Buffer.byteLength(storedTexts(event))
+      return textsOf(event).every((each, n) => each === given[n])
+    },
+  )
+  return line && { line, bytes }
 }
 
 async function* linesIn(file: FileHandle): AsyncGenerator<FileLines<ReadLine>> {

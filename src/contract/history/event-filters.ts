@@ -3,8 +3,7 @@ import { invalid } from '../../base/errors.ts'
 import { type FilterValues, filterValuesIn } from '../../verifier/export/filter.ts'
 import { absent, text } from '../readers/fields.ts'
 import { positionOf } from '../readers/moment.ts'
-import type { Field } from '../readers/value.ts'
-import { fits, lengthOf } from '../readers/value.ts'
+import { type Field, fits, lengthOf } from '../readers/value.ts'
 
 const VALUES_MAX = 20
 const [Q_MIN, Q_MAX] = [3, 200]

@@ -3,8 +3,7 @@ import { inPlace, invalid } from '../../base/errors.ts'
 import { context, entityId } from '../entity.ts'
 import { absent, flag, list, object, optional, text } from './fields.ts'
 import { type Fields, input, member, query, type ReadOf } from './input.ts'
-import type { Field, Input } from './value.ts'
-import { objectOf, type Raw, textOf } from './value.ts'
+import { type Field, type Input, objectOf, type Raw, textOf } from './value.ts'
 
 /** One kind of change: its schema and its reader. `place` names the change in the request. */
 type ChangeKind<T> = { readonly schema: TSchema; readonly read: (raw: Raw, place: string) => T }

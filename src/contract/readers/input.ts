@@ -1,7 +1,6 @@
 import { type TObject, type TSchema, Type } from 'typebox'
 import { invalid, refuse } from '../../base/errors.ts'
-import type { Field, Input } from './value.ts'
-import { type Raw, settle } from './value.ts'
+import { type Field, type Input, type Raw, settle } from './value.ts'
 
 export type Fields = Readonly<Record<string, Field<unknown>>>
 export type ReadOf<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never }

@@ -1,8 +1,7 @@
 import { Type } from 'typebox'
 import { invalid, refuse } from '../../base/errors.ts'
 import { text } from './fields.ts'
-import type { Field } from './value.ts'
-import { instantOf } from './value.ts'
+import { type Field, instantOf } from './value.ts'
 
 const UINT64 = 2n ** 64n
 

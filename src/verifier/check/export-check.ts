@@ -1,5 +1,5 @@
 import type { Manifest } from '../export/manifest.ts'
-import { HASH_BYTES, type Hash, hashesOf, hashOfBase64, isSameHash } from '../hashes.ts'
+import { HASH_BYTES, type Hash, hashAt, hashesOf, hashOfBase64, isSameHash } from '../hashes.ts'
 import type { Checkpoint } from '../note/checkpoint.ts'
 import { coverCheck } from '../proof/cover.ts'
 import { verifyConsistency } from '../proof/proofs.ts'
@@ -26,8 +26,7 @@ const consistentWith = ({ consistency }: Manifest, checkpoint: Checkpoint, found
   const root = hashOfBase64(consistency.from.root)
   const hashes = consistency.hashes.map(hashOfBase64)
   const { size } = consistency.from
-  const isWhole = (all: readonly (Hash | undefined)[]): all is readonly Hash[] => !all.includes(undefined)
-  if (root && isWhole(hashes) && verifyConsistency({ size, root }, checkpoint, hashes))
+  if (root && hashes.every((hash) => hash !== undefined) && verifyConsistency({ size, root }, checkpoint, hashes))
     return { origin: checkpoint.origin, size, root }
   found.add({ kind: 'wrong consistency proof', about: 'manifest' })
   return undefined
@@ -95,7 +94,7 @@ export const verifyExport = async (given: GivenExport, retained: Retained, readi
   const take = (index: number, leaf: Hash): void => {
     if (keepsLeaves) leaves.add(leaf)
     isMisplaced = !check.add(index, leaf) || isMisplaced
-    const expected = retained.hashes?.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)
+    const expected = retained.hashes && hashAt(retained.hashes, index)
     if (!isWhole && expected?.length === HASH_BYTES && !isSameHash(expected, leaf))
       found.add({ kind: 'changed', index })
   }

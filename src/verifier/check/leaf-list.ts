@@ -1,4 +1,4 @@
-import { HASH_BYTES, type Hash } from '../hashes.ts'
+import { HASH_BYTES, type Hash, hashAt } from '../hashes.ts'
 import type { ReadNodes } from '../proof/proofs.ts'
 import { compactRange } from '../tree.ts'
 
@@ -17,7 +17,6 @@ const FIRST_SIZE = 4_096
 /** Returns an empty list. */
 export const leafList = (): LeafList => {
   let [list, size] = [Buffer.alloc(FIRST_SIZE * HASH_BYTES), 0]
-  const leafAt = (index: number): Hash => list.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)
   return {
     add: (leaf) => {
       if (size * HASH_BYTES === list.length) list = Buffer.concat([list, Buffer.alloc(list.length)])
@@ -30,7 +29,7 @@ export const leafList = (): LeafList => {
     nodes: async (wanted) =>
       wanted.map(({ level, index }) => {
         const range = compactRange()
-        for (let n = index * 2 ** level; n < (index + 1) * 2 ** level; n++) range.append(leafAt(n))
+        for (let n = index * 2 ** level; n < (index + 1) * 2 ** level; n++) range.append(hashAt(list, n))
         return range.root()
       }),
   }

@@ -1,8 +1,6 @@
-import { entryOf, type StoredRecord } from '../entry.ts'
-import { leafOf } from '../hashes.ts'
-import { parseSize } from '../note/checkpoint.ts'
-import { type IndexedEvent, indexedEvent } from './event-fields.ts'
-import { digitsIn, type ReadLine, type ReadLines, storedBytes, storedText } from './read-line.ts'
+import type { IndexedEvent } from './event-fields.ts'
+import { membersIn } from './member-tests.ts'
+import { lineOfColumns, type ReadLine, type ReadLines, storedBytes, storedText } from './read-line.ts'
 
 /** Maximum of an integer attribute, and digits of `sequence`. */
 const [INTEGER_MAX, DIGITS] = [2_147_483_647, 19]
@@ -41,43 +39,32 @@ export const cloudEvent = ({ index, record, fields }: IndexedEvent, ledger: stri
 const DATA = '","data":'
 const TYPE = 'rollcall.'
 
-/** Attributes of a line, of which some may be missing or have another type. */
-type Attributes = Readonly<Record<string, unknown>>
-
-const attributesIn = (json: string): Attributes | undefined => {
-  try {
-    return JSON.parse(json) as Attributes
-  } catch {
-    return undefined
-  }
-}
-
-const recordIn = (
-  attributes: Attributes,
-  data: string,
-): { readonly index: number; readonly record: StoredRecord } | undefined => {
-  const text = (name: string): string => {
-    const value = attributes[name]
-    return typeof value === 'string' ? value : ''
-  }
-  const index = parseSize(text('sequence').replace(/^0{1,18}/, ''))
-  const [position, revision] = [digitsIn(text('position')), digitsIn(String(attributes['revision']))]
-  if (index === undefined || position === undefined || revision === undefined) return undefined
-  const type = text('type').startsWith(TYPE) ? text('type').slice(TYPE.length) : ''
-  const [id, stream, time, meta] = [text('id'), text('subject'), text('time'), text('meta')]
-  return { index, record: { id, stream, revision, position, type, time, data, meta } }
-}
-
 const readLine = (line: string, ledger: string): ReadLine | undefined => {
   // The quotes inside the strings before it are escaped.
   const at = line.indexOf(DATA)
-  const attributes = at < 0 ? undefined : attributesIn(`${line.slice(0, at)}"}`)
-  const data = attributes && storedBytes(Buffer.from(line.slice(at + DATA.length, -1)))
-  const found = attributes && data && recordIn(attributes, data.toString())
-  if (found === undefined) return undefined
-  const { index, record } = found
-  const isExact = cloudEvent(indexedEvent(index, record), ledger) === line
-  return { index, leaf: leafOf(entryOf(record)), isExact, record: () => record }
+  const attributes = membersIn(`${line.slice(0, Math.max(0, at))}"}`)
+  const data = attributes && storedBytes(Buffer.from(line.slice(at + DATA.length, -1)))?.toString()
+  if (data === undefined) return undefined
+  const text = (name: string): string => {
+    const value = attributes?.[name]
+    return typeof value === 'string' ? value : ''
+  }
+  const columns: Readonly<Record<string, string>> = {
+    index: text('sequence').replace(/^0{1,18}/, ''),
+    position: text('position'),
+    revision: String(attributes?.['revision']),
+    version: '1',
+    type: text('type').startsWith(TYPE) ? text('type').slice(TYPE.length) : '',
+    id: text('id'),
+    stream: text('subject'),
+    time: text('time'),
+    data,
+    meta: text('meta'),
+  }
+  return lineOfColumns(
+    (title) => columns[title],
+    (event) => cloudEvent(event, ledger) === line,
+  )
 }
 
 /** Reads the lines of an export of CloudEvents of a ledger. Each line is made again from its record and compared. */

@@ -1,8 +1,6 @@
 import { csvRow } from '../../base/csv.ts'
-import { entryOf } from '../entry.ts'
-import { leafOf } from '../hashes.ts'
-import { type IndexedEvent, indexedEvent } from './event-fields.ts'
-import { type ReadLine, type ReadLines, recordOfColumns } from './read-line.ts'
+import type { IndexedEvent } from './event-fields.ts'
+import { lineOfColumns, type ReadLine, type ReadLines } from './read-line.ts'
 
 /** Columns of the table of events, in their order. */
 export const COLUMNS: readonly (readonly [title: string, text: (event: IndexedEvent) => string])[] = [
@@ -88,14 +86,11 @@ const rowAt = (
 /** Reads the rows of a CSV export, the title row included. Each row is made again from its record and compared. */
 export const csvReader = (): ReadLines => {
   let isTitled = false
-  const readRow = (cells: readonly string[], row: string): ReadLine | undefined => {
-    const found = recordOfColumns((title) => plain(cells[COLUMN_PLACES.get(title)!] ?? ''))
-    if (found === undefined) return undefined
-    const { index, record } = found
-    const event = indexedEvent(index, record)
-    const isExact = csvLine(event) === row
-    return { index, leaf: leafOf(entryOf(record)), isExact, record: () => record }
-  }
+  const readRow = (cells: readonly string[], row: string): ReadLine | undefined =>
+    lineOfColumns(
+      (title) => plain(cells[COLUMN_PLACES.get(title)!] ?? ''),
+      (event) => csvLine(event) === row,
+    )
   return (bytes) => {
     // Cut before the last line end, so that no character is torn.
     const whole = bytes.lastIndexOf(0x0a) + 1

@@ -25,6 +25,16 @@ export const has =
   (value) =>
     isObject(value) && Object.entries(members).every(([name, test]) => test(value[name]))
 
+/** Returns the members of a JSON object; undefined if the text is something else. */
+export const membersIn = (json: string): Members | undefined => {
+  try {
+    const value: unknown = JSON.parse(json)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Name of a file in the folder of the document. */
 export const isFileName: MemberTest = (value) =>
   typeof value === 'string' && /^[^/\\\0]+$/.test(value) && !/^\.\.?$/.test(value)
@@ -38,13 +48,8 @@ export const parseCanonical = <T extends object>(
   text: string,
   members: Readonly<Record<keyof T & string, MemberTest>>,
 ): T | { readonly wrong: string } => {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return { wrong: 'JSON' }
-  }
-  if (!isObject(value)) return { wrong: 'JSON' }
+  const value = membersIn(text)
+  if (value === undefined) return { wrong: 'JSON' }
   const wrong = Object.entries<MemberTest>(members).find(([name, test]) => !test(value[name]))?.[0]
   if (wrong !== undefined) return { wrong }
   return canonicalText(value) === text ? (value as T) : { wrong: 'canonical form' }

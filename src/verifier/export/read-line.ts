@@ -1,6 +1,7 @@
-import type { StoredRecord } from '../entry.ts'
-import type { Hash } from '../hashes.ts'
+import { entryOf, type StoredRecord } from '../entry.ts'
+import { type Hash, leafOf } from '../hashes.ts'
 import { parseSize } from '../note/checkpoint.ts'
+import { type IndexedEvent, indexedEvent } from './event-fields.ts'
 
 /** An event as an export shows it: its index, the leaf of its record, and the record. */
 export type ReadLine = {
@@ -77,19 +78,26 @@ export const storedBytes = (shown: Buffer): Buffer | undefined => {
   }
 }
 
-/** Returns the index and the record of a row of the table of events, by the texts of its columns; undefined if malformed. */
-export const recordOfColumns = (
+/**
+ * Returns the line of an event by the texts of the columns of the table of events; undefined if one is malformed.
+ * `isExact` makes the line again from its event and compares it.
+ */
+export const lineOfColumns = (
   text: (title: string) => string | undefined,
-): { readonly index: number; readonly record: StoredRecord } | undefined => {
-  const [index, position, revision] = [
-    parseSize(text('index') ?? ''),
-    digitsIn(text('position') ?? ''),
-    digitsIn(text('revision') ?? ''),
-  ]
+  isExact: (event: IndexedEvent) => boolean,
+): ReadLine | undefined => {
+  const index = parseSize(text('index') ?? '')
+  const [position, revision] = [digitsIn(text('position') ?? ''), digitsIn(text('revision') ?? '')]
   const [id, stream, time, data, meta] = [text('id'), text('stream'), text('time'), text('data'), text('meta')]
   if (index === undefined || position === undefined || revision === undefined) return undefined
   if (id === undefined || stream === undefined || time === undefined) return undefined
   if (data === undefined || meta === undefined) return undefined
   const type = text('version') === '1' ? text('type')! : `${text('type')}.v${text('version')}`
-  return { index, record: { id, stream, revision, position, type, time, data, meta } }
+  const record = { id, stream, revision, position, type, time, data, meta }
+  return {
+    index,
+    leaf: leafOf(entryOf(record)),
+    isExact: isExact(indexedEvent(index, record)),
+    record: () => record,
+  }
 }

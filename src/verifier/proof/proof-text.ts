@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { canonical } from '../../base/canonical.ts'
 import { type Entry, parseEntry } from '../entry.ts'
-import type { Hash } from '../hashes.ts'
-import { hashOfBase64, leafOf } from '../hashes.ts'
+import { membersIn } from '../export/member-tests.ts'
+import { type Hash, hashOfBase64, leafOf } from '../hashes.ts'
 import { parseSize } from '../note/checkpoint.ts'
 import { type CheckpointFault, type VerifiedCheckpoint, verifyCheckpoint } from '../note/signatures.ts'
 import type { VerifierKey } from '../note/vkey.ts'
@@ -52,17 +52,12 @@ export const proofText = (proof: RecordProof, withheld: readonly Withheld[] = []
 
 const parseExtra = (line: string): Pick<RecordProof, 'entry' | 'data' | 'meta'> | undefined => {
   if (!line.startsWith('extra ')) return undefined
-  const text = bytesOfBase64(line.slice('extra '.length))?.toString()
-  try {
-    const { entry, data, meta, ...others } = JSON.parse(text ?? '') as Record<string, unknown>
-    if (typeof entry !== 'string' || Object.keys(others).length > 0) return undefined
-    if (data !== undefined && typeof data !== 'string') return undefined
-    if (meta !== undefined && typeof meta !== 'string') return undefined
-    return canonical({ data, entry, meta }) === text ? { entry, data, meta } : undefined
-  } catch {
-    // The text is not JSON, or is `null`.
-    return undefined
-  }
+  const text = Buffer.from(bytesOfBase64(line.slice('extra '.length)) ?? '').toString()
+  const { entry, data, meta, ...others } = membersIn(text) ?? {}
+  if (typeof entry !== 'string' || Object.keys(others).length > 0) return undefined
+  if (data !== undefined && typeof data !== 'string') return undefined
+  if (meta !== undefined && typeof meta !== 'string') return undefined
+  return canonical({ data, entry, meta }) === text ? { entry, data, meta } : undefined
 }
 
 /** Returns a proof, not verified; undefined if its text is malformed or too large. */

@@ -1,4 +1,4 @@
-import { HASH_BYTES, type Hash, isSameHash } from '../hashes.ts'
+import { HASH_BYTES, type Hash, hashAt, isSameHash } from '../hashes.ts'
 
 /** Kind of a difference between the retained leaves of a log and its present leaves. */
 export type TamperingKind = 'changed' | 'removed' | 'inserted' | 'moved' | 'truncated'
@@ -25,8 +25,6 @@ const hasHash = (list: Buffer, hash: Hash): boolean => {
   for (let at = list.indexOf(hash); at >= 0; at = list.indexOf(hash, at + 1)) if (at % HASH_BYTES === 0) return true
   return false
 }
-
-const hashAt = (list: Buffer, index: number): Buffer => list.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)
 
 /** Returns the first index below the length of both lists at which they differ; undefined if there is none. */
 const firstDifference = (one: Buffer, other: Buffer): number | undefined => {
