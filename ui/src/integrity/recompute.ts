@@ -1,4 +1,4 @@
-import { HASH_BYTES, isSameHash, leafOf } from '../../../src/verifier/hashes.ts'
+import { hashAt, isSameHash, leafOf } from '../../../src/verifier/hashes.ts'
 import type { Tree } from '../../../src/verifier/proof/proofs.ts'
 import { entriesIn, tilePath, tileWidth } from '../../../src/verifier/tiles.ts'
 import { compactRange } from '../../../src/verifier/tree.ts'
@@ -61,8 +61,7 @@ export const recompute = async ({ signed, read, onProgress }: Recompute): Promis
     for (let n = 0; n < widthOf(index); n++) {
       const entry = entries[n]
       const leaf = entry && leafOf(entry)
-      if (!leaf || !isSameHash(leaf, hashes!.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES)))
-        return { cause: 'event', index: done }
+      if (!leaf || !isSameHash(leaf, hashAt(hashes!, n))) return { cause: 'event', index: done }
       tree.append(leaf)
       done++
       while (signed[next]?.size === done) {

@@ -1,4 +1,4 @@
-import { type Hash, hashOfBase64, isSameHash } from '../../../src/verifier/hashes.ts'
+import { hashOfBase64, isSameHash } from '../../../src/verifier/hashes.ts'
 import { parseCheckpoint } from '../../../src/verifier/note/checkpoint.ts'
 import { type VerifierKey, vkeyOf } from '../../../src/verifier/note/vkey.ts'
 import { type Tree, verifyConsistency } from '../../../src/verifier/proof/proofs.ts'
@@ -43,8 +43,8 @@ export const unlike = async (earlier: Tree, newest: Tree, signal?: AbortSignal) 
   if (newest.size === earlier.size) return isSameHash(newest.root, earlier.root) ? undefined : brokenBy('history')
   const { hashes } = await readConsistency(earlier.size, newest.size, signal)
   const proof = hashes.map(hashOfBase64)
-  const isWhole = proof.every((hash): hash is Hash => hash !== undefined)
-  return isWhole && verifyConsistency(earlier, newest, proof) ? undefined : brokenBy('history')
+  const isExtended = proof.every((hash) => hash !== undefined) && verifyConsistency(earlier, newest, proof)
+  return isExtended ? undefined : brokenBy('history')
 }
 
 /**

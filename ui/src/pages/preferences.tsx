@@ -6,7 +6,7 @@ import { choicesOf } from '../parts/fields/options.ts'
 import { zoneName } from '../parts/moment.ts'
 import { PageHead } from '../parts/page.tsx'
 import { choose, usePreferences } from '../preferences.ts'
-import { preferences as words } from '../words/shell.ts'
+import { preferences as words } from '../words/preferences.ts'
 
 const DIFFER_MS = 120_000
 

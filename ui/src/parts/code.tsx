@@ -8,10 +8,3 @@ export const Code = ({ label, text }: { readonly label: string; readonly text: s
     </code>
   </pre>
 )
-
-/** External text of a program in a line. */
-export const CodeText = ({ text, look }: { readonly text: string; readonly look?: string }) => (
-  <code className={look}>
-    <Safe text={text} />
-  </code>
-)

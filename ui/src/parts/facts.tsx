@@ -1,6 +1,5 @@
 import { Fragment, type ReactNode } from 'react'
-import { CodeText } from './code.tsx'
-import { Safe } from './feedback/safe.tsx'
+import { CodeText, Safe } from './feedback/safe.tsx'
 
 /** Values by name. A name without a value is not shown. */
 export type FactsOf = Readonly<Record<string, ReactNode>>

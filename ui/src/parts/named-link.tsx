@@ -1,7 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { toFlag, toSegment } from '../links.ts'
-import { CodeText } from './code.tsx'
-import { Safe } from './feedback/safe.tsx'
+import { CodeText, Safe } from './feedback/safe.tsx'
 
 /** Table cell of a flag or segment: its name as a link, and its key. */
 export const NamedLink = ({

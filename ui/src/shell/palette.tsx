@@ -1,7 +1,6 @@
 import { type KeyboardEvent, type MouseEvent, useId, useRef, useState } from 'react'
-import { CodeText } from '../parts/code.tsx'
 import { Dialog } from '../parts/feedback/dialog.tsx'
-import { Safe } from '../parts/feedback/safe.tsx'
+import { CodeText, Safe } from '../parts/feedback/safe.tsx'
 import { shownKeys } from '../words/keys.ts'
 import { palette as words } from '../words/palette.ts'
 import { type Command, useCommands } from './commands.ts'

@@ -14,7 +14,6 @@ import { OwnTimeline } from '../../parts/timeline/own-timeline.tsx'
 import { useWhyNot } from '../../why-not.ts'
 import { flag as words } from '../../words/flag.ts'
 import { flags } from '../../words/flags.ts'
-import { history } from '../../words/history.ts'
 import { restore } from '../../words/restore.ts'
 import { NewFlagPage } from '../flags/new-flag.tsx'
 import { About } from './about.tsx'
@@ -72,16 +71,7 @@ const FlagEditor = ({
       queryKey={queryKey}
       why={why}
       restored={restored}
-      tabs={{
-        name: words.title,
-        of: [
-          { name: 'targeting', words: words.tabs.targeting },
-          { name: 'history', words: history.heading },
-          { name: 'about', words: words.tabs.about },
-        ],
-        asked: tab,
-        firstNamed: namesFirstTab(key),
-      }}
+      tabs={{ words, asked: tab, firstNamed: namesFirstTab(key) }}
       viewOf={(part) => {
         if (part === 'flag') return 'about'
         setOpened(part)

@@ -5,19 +5,17 @@ import { keys } from '../../api/keys.ts'
 import { type LoadedSegment, readSegment } from '../../api/segments.ts'
 import { isForm, namesFirstTab } from '../../links.ts'
 import { Button } from '../../parts/button.tsx'
-import { CodeText } from '../../parts/code.tsx'
 import { DraftPage } from '../../parts/editing/draft-page.tsx'
 import type { Restored } from '../../parts/editing/editing.ts'
 import { type Edited, Editor } from '../../parts/editing/editor.tsx'
 import { Restoring } from '../../parts/editing/restoring.tsx'
-import { Safe } from '../../parts/feedback/safe.tsx'
+import { CodeText, Safe } from '../../parts/feedback/safe.tsx'
 import { AboutFields, AboutTimes } from '../../parts/fields/about-fields.tsx'
 import { Choices } from '../../parts/fields/field.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Gone } from '../../parts/timeline/gone.tsx'
 import { OwnTimeline } from '../../parts/timeline/own-timeline.tsx'
 import { useWhyNot } from '../../why-not.ts'
-import { history } from '../../words/history.ts'
 import { segments, segment as words } from '../../words/segments.ts'
 import { NewSegmentPage } from '../segments/new-segment.tsx'
 import { Constraints } from './constraints.tsx'
@@ -113,16 +111,7 @@ const SegmentEditor = ({
       queryKey={queryKey}
       why={why}
       restored={restored}
-      tabs={{
-        name: words.title,
-        of: [
-          { name: 'targeting', words: words.tabs.targeting },
-          { name: 'history', words: history.heading },
-          { name: 'about', words: words.tabs.about },
-        ],
-        asked: tab,
-        firstNamed: namesFirstTab(key),
-      }}
+      tabs={{ words, asked: tab, firstNamed: namesFirstTab(key) }}
       viewOf={(part) => (part === 'segment' ? 'about' : 'targeting')}
       renderHead={({ state }) => <Head loaded={state.base} />}
       renderView={(name, edited) =>

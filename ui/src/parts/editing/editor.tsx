@@ -2,6 +2,7 @@ import { Tabs } from '@base-ui/react/tabs'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
+import { history } from '../../words/history.ts'
 import { pending } from '../../words/pending.ts'
 import { useFocusFirstWrong } from '../feedback/wrong.ts'
 import type { Editing, Flaws, Restored, Revised } from './editing.ts'
@@ -54,13 +55,9 @@ type EditorProps<L extends Revised, D extends object, A> = {
   readonly why: string | undefined
   /** Draft with which the edit begins, if another state is restored or copied. */
   readonly restored?: Restored<D> | undefined
-  /**
-   * Tabs of the resource: the name of the tab list, the tabs by their name in the address, and the requested tab. The
-   * first is the default.
-   */
+  /** The words of the tabs, and the tab that the address names. */
   readonly tabs: {
-    readonly name: string
-    readonly of: readonly [Tab, ...Tab[]]
+    readonly words: { readonly title: string; readonly tabs: Readonly<Record<'targeting' | 'about', string>> }
     readonly asked: string | undefined
     /** Whether the address of the first tab names it. */
     readonly firstNamed: boolean
@@ -72,14 +69,14 @@ type EditorProps<L extends Revised, D extends object, A> = {
   /** Effect of the draft, shown in the review. */
   readonly renderEffect?: (start: D, draft: D) => ReactNode
 }
-type Tab = { readonly name: string; readonly words: string }
-
-/** The open tab, and the function that opens another one by its name. */
-const useTab = ({ of, asked, firstNamed }: EditorProps<Revised, object, unknown>['tabs']) => {
+/** The tabs by their name in the address, the open one, and the function that opens another. The first is the default. */
+const useTab = ({ words, asked, firstNamed }: EditorProps<Revised, object, unknown>['tabs']) => {
   const navigate = useNavigate()
-  const [first] = of
+  const first = { name: 'targeting', words: words.tabs.targeting }
+  const tabs = [first, { name: 'history', words: history.heading }, { name: 'about', words: words.tabs.about }]
   return {
-    open: of.find(({ name }) => name === asked) ?? first,
+    tabs,
+    open: tabs.find(({ name }) => name === asked) ?? first,
     show: (name: string) =>
       navigate({
         to: '.',
@@ -109,7 +106,7 @@ const useDiscard = (discard: () => void, restored: boolean) => {
 
 /** Editor of a resource: one draft, several tabs, one request to save (ui.md §11.4). */
 export const Editor = <L extends Revised, D extends object, A>(props: EditorProps<L, D, A>) => {
-  const { editing, queryKey, why, restored, tabs, viewOf, renderHead, renderView, renderEffect } = props
+  const { editing, queryKey, why, restored, viewOf, renderHead, renderView, renderEffect } = props
   const drafted = useDraft(editing, props.loaded, restored?.draft)
   const { start, final, changes } = drafted
   const [reviewing, setReviewing] = useState(false)
@@ -117,7 +114,7 @@ export const Editor = <L extends Revised, D extends object, A>(props: EditorProp
   const [refused, setRefused] = useState<Flaws>({})
   const [kept, setKept] = useState<{ readonly n: number; readonly left: readonly string[] } | undefined>()
   const focusWrong = useFocusFirstWrong()
-  const { open, show } = useTab(tabs)
+  const { tabs, open, show } = useTab(props.tabs)
   const discard = useDiscard(drafted.discard, restored !== undefined)
 
   const point = async (found: Flaws) => {
@@ -158,14 +155,14 @@ export const Editor = <L extends Revised, D extends object, A>(props: EditorProp
       {restored && !kept && <RestoredNotice restored={restored} changes={changes.length} />}
       {kept && <Kept key={kept.n} left={kept.left} />}
       <Tabs.Root value={open.name} onValueChange={(next) => void show(String(next))}>
-        <Tabs.List className="tabs" aria-label={tabs.name}>
-          {tabs.of.map(({ name, words }) => (
+        <Tabs.List className="tabs" aria-label={props.tabs.words.title}>
+          {tabs.map(({ name, words }) => (
             <Tabs.Tab key={name} className="tab" value={name}>
               {words}
             </Tabs.Tab>
           ))}
         </Tabs.List>
-        {tabs.of.map(({ name }) => (
+        {tabs.map(({ name }) => (
           <Tabs.Panel key={name} value={name}>
             {renderView(name, edited)}
           </Tabs.Panel>

@@ -37,3 +37,10 @@ export const Safe = ({ text }: { readonly text: string }) => {
     </bdi>
   )
 }
+
+/** External text of a program in a line. */
+export const CodeText = ({ text, look }: { readonly text: string; readonly look?: string }) => (
+  <code className={look}>
+    <Safe text={text} />
+  </code>
+)

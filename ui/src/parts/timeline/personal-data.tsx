@@ -6,10 +6,10 @@ import { useMissing } from '../../why-not.ts'
 import { common } from '../../words/common.ts'
 import { personalWords as words } from '../../words/history.ts'
 import { Button } from '../button.tsx'
-import { CodeText } from '../code.tsx'
 import { Facts } from '../facts.tsx'
 import { FailureAlert } from '../feedback/alert.tsx'
 import { Actions, Ask } from '../feedback/dialog.tsx'
+import { CodeText } from '../feedback/safe.tsx'
 
 type Opened = NonNullable<HistoryEvent['personal']>
 
