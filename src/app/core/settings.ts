@@ -3,7 +3,7 @@ import { accessPolicy } from '../../config/checks/access-rules.ts'
 import type { Config } from '../../config/load.ts'
 import { namesOf } from '../../contract/identifiers.ts'
 import type { HttpSettings } from '../../http/server.ts'
-import type { Settings } from '../../http/services/settings.ts'
+import type { Settings } from '../../http/services/commands.ts'
 
 /** Settings of the HTTP server. Reads the certificate. */
 export const serverSettings = ({ server, cors, identifiers }: Config): HttpSettings => ({

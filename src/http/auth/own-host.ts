@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
-import type { Settings } from '../services/settings.ts'
+import type { Settings } from '../services/commands.ts'
 
 export const FOREIGN_HOST =
   'a request without a credential is refused, because the name in its Host header is unknown; if the name belongs to this service, add it to server.allowed_hosts'

@@ -1,8 +1,9 @@
 import { rowNow } from '../../as-of/as-of.ts'
 import { sharedCalls } from '../../base/concurrency.ts'
 import { lastKnown } from '../../projections/projection.ts'
+import type { Where } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
-import type { Views } from '../../projections/views.ts'
+import type { Query, Views } from '../../projections/views.ts'
 import type { CommandServices } from '../services/commands.ts'
 
 /** Returns the namespace to which a token is bound, even if its record is deleted or unreadable. */
@@ -20,6 +21,24 @@ export const idBy = async (
   const where = { [field]: { equals: [text] } }
   const { rows } = await views.list<TokenDoc>(tokens, { where, order: 'createdAt', limit: 1 })
   return rows[0]?.doc?.id
+}
+
+/** Maximum number of records in one batch. */
+const BATCH = 100
+
+/** Records of the token view in the order of creation, in batches. Each batch is read by the conditions at its time. */
+export async function* tokenBatches(
+  { views, now }: { readonly views: Pick<Views, 'list'>; readonly now: () => Date },
+  whereAt: (now: Date) => Where,
+): AsyncGenerator<readonly TokenDoc[]> {
+  for (let after: Query['after'], more = true; more; ) {
+    const page = { where: whereAt(now()), order: 'createdAt', limit: BATCH, ...(after && { after }) }
+    const docs = (await views.list<TokenDoc>(tokens, page)).rows.flatMap(({ doc }) => doc ?? [])
+    yield docs
+    const last = docs.at(-1)
+    more = docs.length === BATCH
+    if (last) after = { value: last.createdAt, key: last.id }
+  }
 }
 
 /** Maximum number of digests in one search. */

@@ -11,11 +11,9 @@ import type { EventLog, Stored } from '../../events/log.ts'
 import type { LogoutEvent } from '../../events/login.ts'
 import { readEvent } from '../../events/unreadable.ts'
 import { meets, ofStatus, type Where } from '../../projections/token-status.ts'
-import { type TokenDoc, tokens } from '../../projections/tokens.ts'
-import type { Query, Views } from '../../projections/views.ts'
+import type { Views } from '../../projections/views.ts'
+import { tokenBatches } from '../auth/token-records.ts'
 
-/** Maximum number of sessions that end at the same time. */
-const BATCH = 100
 /** Maximum difference in ms between the issue of an ID token and that of a logout token during its login. */
 const AROUND_MS = 60_000
 const SIGNED_OUT = `handling OIDC callback: ${refusals.login_signed_out.sentence}`
@@ -87,7 +85,7 @@ const isIssuedBefore = async ({ log }: Pick<Sources, 'log'>, id: string, positio
 
 /** Logouts that OpenID Connect providers report by logout tokens (api.md §5.5). */
 export const providerLogouts = (sources: Sources) => {
-  const { execute, foldOf, applied, views, complete, unreadable, pseudonyms, now } = sources
+  const { execute, foldOf, applied, complete, unreadable, pseudonyms, now } = sources
 
   const receivedOf = (provider: string, { issuer, jti, issuedAt, sub, sid }: LogoutToken): Received => ({
     jti: pseudonyms.logoutToken(issuer, jti),
@@ -117,14 +115,7 @@ export const providerLogouts = (sources: Sources) => {
     const where = sessionsOf(received, now())
     const closed = unreadable().filter(([, { before }]) => before && meets(before, where))
     await Promise.all(closed.map(([id]) => end(id)))
-    for (let after: Query['after'], more = true; more; ) {
-      const page = { where, order: 'createdAt', limit: BATCH, ...(after && { after }) }
-      const docs = (await views.list<TokenDoc>(tokens, page)).rows.flatMap(({ doc }) => doc ?? [])
-      await Promise.all(docs.map(({ id }) => end(id)))
-      const last = docs.at(-1)
-      more = docs.length === BATCH
-      if (last) after = { value: last.createdAt, key: last.id }
-    }
+    for await (const docs of tokenBatches(sources, () => where)) await Promise.all(docs.map(({ id }) => end(id)))
     await execute(logout, idOf(received), 'CompleteLogout', { jti, provider, sessions }, context)
     return sessions
   }

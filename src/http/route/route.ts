@@ -112,3 +112,10 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
   } as unknown as Spec
   app.route({ method, url, config: { spec }, handler: app.handlerOf(spec) })
 }
+
+/** Returns a function that mounts several routes, in their order. */
+export const allRoutes =
+  <S>(...mounts: readonly ((app: FastifyInstance, service: S) => void)[]) =>
+  (app: FastifyInstance, service: S): void => {
+    for (const mount of mounts) mount(app, service)
+  }

@@ -12,7 +12,7 @@ import type { FlagService } from '../services/flags.ts'
 
 type Body = ReadBy<typeof constraintBody>
 
-const tag = 'Constraints'
+const changing = { tag: 'Constraints', right: 'segment.update', writes: 'unless-read-only' } as const
 
 /** Constraints of a segment (api.md §7). */
 export const constraintsRoutes = (app: FastifyInstance, service: FlagService): void => {
@@ -33,10 +33,8 @@ export const constraintsRoutes = (app: FastifyInstance, service: FlagService): v
   namespacedRoute(app, {
     method: 'POST',
     url: '/segments/:segmentKey/constraints',
-    tag,
-    right: 'segment.update',
+    ...changing,
     summary: 'Create a constraint.',
-    writes: 'unless-read-only',
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body: constraintBody,
     answer: Constraint,
@@ -46,10 +44,8 @@ export const constraintsRoutes = (app: FastifyInstance, service: FlagService): v
   namespacedRoute(app, {
     method: 'PUT',
     url: '/segments/:segmentKey/constraints/:id',
-    tag,
-    right: 'segment.update',
+    ...changing,
     summary: 'Replace a constraint.',
-    writes: 'unless-read-only',
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body: constraintBody,
     answer: Constraint,
@@ -59,10 +55,8 @@ export const constraintsRoutes = (app: FastifyInstance, service: FlagService): v
   namespacedRoute(app, {
     method: 'DELETE',
     url: '/segments/:segmentKey/constraints/:id',
-    tag,
-    right: 'segment.update',
+    ...changing,
     summary: 'Delete a constraint.',
-    writes: 'unless-read-only',
     errors: ['revision_moved'],
     answer: Nothing,
     run: (call) => {

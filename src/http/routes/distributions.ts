@@ -9,7 +9,7 @@ import { distributionJson } from '../present/flag.ts'
 import type { Call } from '../route/route.ts'
 import type { FlagService } from '../services/flags.ts'
 
-const tag = 'Distributions'
+const changing = { tag: 'Distributions', right: 'flag.update', writes: 'unless-read-only' } as const
 type Body = ReadBy<typeof distributionBody>
 
 /** Distributions of a rule (api.md §7). */
@@ -33,10 +33,8 @@ export const distributionsRoutes = (app: FastifyInstance, service: FlagService):
   namespacedRoute(app, {
     method: 'POST',
     url: '/flags/:flagKey/rules/:ruleId/distributions',
-    tag,
-    right: 'flag.update',
+    ...changing,
     summary: 'Create a distribution: a percentage of the entities that match the rule gets the variant.',
-    writes: 'unless-read-only',
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body: distributionBody,
     answer: Distribution,
@@ -46,10 +44,8 @@ export const distributionsRoutes = (app: FastifyInstance, service: FlagService):
   namespacedRoute(app, {
     method: 'PUT',
     url: '/flags/:flagKey/rules/:ruleId/distributions/:id',
-    tag,
-    right: 'flag.update',
+    ...changing,
     summary: 'Replace a distribution.',
-    writes: 'unless-read-only',
     errors: ['not_found', 'revision_moved'],
     body: distributionBody,
     answer: Distribution,
@@ -59,10 +55,8 @@ export const distributionsRoutes = (app: FastifyInstance, service: FlagService):
   namespacedRoute(app, {
     method: 'DELETE',
     url: '/flags/:flagKey/rules/:ruleId/distributions/:id',
-    tag,
-    right: 'flag.update',
+    ...changing,
     summary: 'Delete a distribution. The request must also name its variant.',
-    writes: 'unless-read-only',
     errors: ['revision_moved'],
     query: distributionDeletion,
     answer: Nothing,

@@ -41,38 +41,32 @@ const namespacesAsked = (body: Raw): readonly string[] => [
 ]
 
 /** Evaluates a flag. Returns the answer in the legacy form, without the request id. */
-type Say = (
+const said = (
+  evaluator: Evaluator,
   flags: Flags,
   caller: Caller,
   namespaceKey: string,
-  one: One,
+  { flagKey, entityId, context }: One,
   work?: Work,
-) => Omit<LegacyEvaluation, 'requestId'>
-
-const sayer = (evaluator: Evaluator): Say => {
-  return (flags, caller, namespaceKey, { flagKey, entityId, context }, work) => {
-    const flag = evaluator.find(flags, namespaceKey, flagKey)
-    const { answer, millis, timestamp } = evaluator.variant(flag, namespaceKey, {
-      entityId,
-      context,
-      ...(work && { work }),
-    })
-    const { match, reason, variantKey, variantAttachment } = answer
-    const segmentKeys = showsSegments(caller, namespaceKey) ? answer.segmentKeys : []
-    return {
-      entityId,
-      requestContext: context,
-      match,
-      flagKey,
-      segmentKey: segmentKeys[0] ?? '',
-      timestamp,
-      value: variantKey,
-      requestDurationMillis: millis,
-      attachment: variantAttachment,
-      reason: reasonNames[reason],
-      namespaceKey,
-      segmentKeys,
-    }
+): Omit<LegacyEvaluation, 'requestId'> => {
+  const flag = evaluator.find(flags, namespaceKey, flagKey)
+  const asking = { entityId, context, ...(work && { work }) }
+  const { answer, millis, timestamp } = evaluator.variant(flag, namespaceKey, asking)
+  const { match, reason, variantKey, variantAttachment } = answer
+  const segmentKeys = showsSegments(caller, namespaceKey) ? answer.segmentKeys : []
+  return {
+    entityId,
+    requestContext: context,
+    match,
+    flagKey,
+    segmentKey: segmentKeys[0] ?? '',
+    timestamp,
+    value: variantKey,
+    requestDurationMillis: millis,
+    attachment: variantAttachment,
+    reason: reasonNames[reason],
+    namespaceKey,
+    segmentKeys,
   }
 }
 
@@ -97,7 +91,12 @@ type ValuePlace = (typeof places)[number]
 const namespaceOf = (params: Readonly<Record<string, string>>, given: string) =>
   params['namespaceKey'] ?? namespaceOrDefault(given)
 
-const evaluateOne = (app: FastifyInstance, service: EvaluationService, say: Say, { root, access }: ValuePlace): void =>
+const evaluateOne = (
+  app: FastifyInstance,
+  service: EvaluationService,
+  evaluator: Evaluator,
+  { root, access }: ValuePlace,
+): void =>
   route(app, {
     ...shared,
     access,
@@ -110,7 +109,7 @@ const evaluateOne = (app: FastifyInstance, service: EvaluationService, say: Say,
       const namespace = namespaceOf(params, body.namespaceKey)
       const wanted = () => [[namespace, body.flagKey]] as const
       return withFlags(service, call, wanted, (flags) =>
-        ok({ requestId: body.requestId || randomUUID(), ...say(flags, call.caller, namespace, body) }),
+        ok({ requestId: body.requestId || randomUUID(), ...said(evaluator, flags, call.caller, namespace, body) }),
       )
     },
   })
@@ -119,7 +118,6 @@ const evaluateMany = (
   app: FastifyInstance,
   service: EvaluationService,
   evaluator: Evaluator,
-  say: Say,
   { root, access }: ValuePlace,
 ): void =>
   route(app, {
@@ -145,7 +143,7 @@ const evaluateMany = (
         const work = workTogether()
         const make = (one: One) => {
           insistOnClient(call.request)
-          const evaluation = say(flags, call.caller, namespace, one, work)
+          const evaluation = said(evaluator, flags, call.caller, namespace, one, work)
           return () => jsonOf({ requestId: one.requestId, ...evaluation, requestDurationMillis: 0 })
         }
         const requestId = body.requestId || randomUUID()
@@ -159,9 +157,8 @@ const evaluateMany = (
  * POST evaluate and batch-evaluate of variant flags (legacy form), under /api/v1 and under a namespace (api.md §8.7).
  */
 export const evaluateLegacyRoutes = (app: FastifyInstance, service: EvaluationService, evaluator: Evaluator): void => {
-  const say = sayer(evaluator)
   for (const place of places) {
-    evaluateOne(app, service, say, place)
-    evaluateMany(app, service, evaluator, say, place)
+    evaluateOne(app, service, evaluator, place)
+    evaluateMany(app, service, evaluator, place)
   }
 }

@@ -21,6 +21,7 @@ import { evaluationHours, usageOf } from '../lists/last-evaluation.ts'
 import { type Looked, listPage } from '../lists/list-page.ts'
 import { flagJson, rolloutJson } from '../present/flag.ts'
 import { lastChanges } from '../present/last-change.ts'
+import { allRoutes } from '../route/route.ts'
 import type { FlagMount, FlagService } from '../services/flags.ts'
 import { ok } from '../wire/reply.ts'
 
@@ -208,10 +209,4 @@ const deleteFlag: FlagMount = (app, service) => {
 }
 
 /** Flags (api.md §7). Variants, rules and rollouts have their own routes. */
-export const flagsRoutes: FlagMount = (app, service) => {
-  listFlags(app, service)
-  createFlag(app, service)
-  getFlag(app, service)
-  updateFlag(app, service)
-  deleteFlag(app, service)
-}
+export const flagsRoutes = allRoutes(listFlags, createFlag, getFlag, updateFlag, deleteFlag)

@@ -23,7 +23,7 @@ import { snapshotHours } from '../lists/last-evaluation.ts'
 import { type Looked, listPage } from '../lists/list-page.ts'
 import { lastChanges } from '../present/last-change.ts'
 import { namespaceJson } from '../present/namespace.ts'
-import { route } from '../route/route.ts'
+import { allRoutes, route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { FlagMount, FlagService } from '../services/flags.ts'
 import type { Caller } from '../wire/caller.ts'
@@ -206,10 +206,10 @@ const deleteNamespace: FlagMount = (app, service) => {
 }
 
 /** Namespaces (api.md §7.1). A token limited to a namespace can only read and update this namespace. */
-export const namespacesRoutes: FlagMount = (app, service) => {
-  listNamespaces(app, service)
-  createNamespace(app, service)
-  getNamespace(app, service)
-  updateNamespace(app, service)
-  deleteNamespace(app, service)
-}
+export const namespacesRoutes = allRoutes(
+  listNamespaces,
+  createNamespace,
+  getNamespace,
+  updateNamespace,
+  deleteNamespace,
+)

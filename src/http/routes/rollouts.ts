@@ -16,12 +16,13 @@ import type { FlagDoc, RolloutDoc } from '../../projections/flags.ts'
 import { flagAt, flagWriter, inPath, NAMESPACE, namespaceOf, newId } from '../commands/resource-routes.ts'
 import { byRank, pageOf } from '../lists/paging.ts'
 import { rolloutJson } from '../present/flag.ts'
-import { route } from '../route/route.ts'
+import { allRoutes, route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { FlagMount } from '../services/flags.ts'
 import { ok, revised } from '../wire/reply.ts'
 
-const tag = 'Rollouts'
+const reading = { ...ordinary, access: inPath('flag.read'), tag: 'Rollouts' } as const
+const changing = { ...reading, access: inPath('flag.update'), writes: 'unless-read-only' } as const
 const LIST = `${NAMESPACE}/flags/:flagKey/rollouts`
 const ONE = `${LIST}/:id`
 const shown = (id: string) => (doc: FlagDoc) => rolloutJson(doc, partOf(doc.rollouts, id))
@@ -30,9 +31,7 @@ const listRollouts: FlagMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: LIST,
-    ...ordinary,
-    access: inPath('flag.read'),
-    tag,
+    ...reading,
     summary: 'List the rollouts of a flag, ordered by rank. The answer contains the same list in two fields.',
     query: paged,
     errors: ['invalid_page_token', 'invalid_at'],
@@ -56,11 +55,8 @@ const createRollout: FlagMount = (app, service) => {
   route(app, {
     method: 'POST',
     url: LIST,
-    ...ordinary,
-    access: inPath('flag.update'),
-    tag,
+    ...changing,
     summary: 'Create a rollout, which gives a value to a percentage of the entities or to the entities of segments.',
-    writes: 'unless-read-only',
     errors: ['not_found', 'rank_taken', 'quota_exceeded', 'revision_moved'],
     body: newRollout,
     answer: Rollout,
@@ -84,12 +80,9 @@ const orderRollouts: FlagMount = (app, service) => {
   route(app, {
     method: 'PUT',
     url: `${LIST}/order`,
-    ...ordinary,
-    access: inPath('flag.update'),
-    tag,
+    ...changing,
     summary:
       'Reorder the rollouts of a flag. Rollouts that the request does not name keep their order and follow the named ones.',
-    writes: 'unless-read-only',
     errors: ['not_found', 'revision_moved'],
     body: rolloutOrder,
     answer: Nothing,
@@ -106,9 +99,7 @@ const getRollout: FlagMount = (app, service) =>
   route(app, {
     method: 'GET',
     url: ONE,
-    ...ordinary,
-    access: inPath('flag.read'),
-    tag,
+    ...reading,
     summary: 'Get a rollout, with the revision of its flag.',
     query: single,
     errors: ['not_found', 'invalid_at'],
@@ -129,11 +120,8 @@ const updateRollout: FlagMount = (app, service) => {
   route(app, {
     method: 'PUT',
     url: ONE,
-    ...ordinary,
-    access: inPath('flag.update'),
-    tag,
+    ...changing,
     summary: 'Replace the fields of a rollout. Its type and rank do not change.',
-    writes: 'unless-read-only',
     errors: ['not_found', 'type_change', 'quota_exceeded', 'revision_moved'],
     body: rolloutUpdate,
     answer: Rollout,
@@ -157,11 +145,8 @@ const deleteRollout: FlagMount = (app, service) => {
   route(app, {
     method: 'DELETE',
     url: ONE,
-    ...ordinary,
-    access: inPath('flag.update'),
-    tag,
+    ...changing,
     summary: 'Delete a rollout. The ranks of the later rollouts decrease by one.',
-    writes: 'unless-read-only',
     errors: ['revision_moved'],
     answer: Nothing,
     run: (call) =>
@@ -172,11 +157,11 @@ const deleteRollout: FlagMount = (app, service) => {
 }
 
 /** Rollouts of boolean flags (api.md §7); only under a namespace. */
-export const rolloutsRoutes: FlagMount = (app, service) => {
-  listRollouts(app, service)
-  createRollout(app, service)
-  orderRollouts(app, service)
-  getRollout(app, service)
-  updateRollout(app, service)
-  deleteRollout(app, service)
-}
+export const rolloutsRoutes = allRoutes(
+  listRollouts,
+  createRollout,
+  orderRollouts,
+  getRollout,
+  updateRollout,
+  deleteRollout,
+)

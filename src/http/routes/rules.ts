@@ -17,10 +17,12 @@ import type { FlagDoc, RuleDoc } from '../../projections/flags.ts'
 import { flagAt, flagWriter, namespacedRoute, namespaceOf, newId } from '../commands/resource-routes.ts'
 import { byRank, pageOf } from '../lists/paging.ts'
 import { ruleJson } from '../present/flag.ts'
+import { allRoutes } from '../route/route.ts'
 import type { FlagMount } from '../services/flags.ts'
 import { ok, revised } from '../wire/reply.ts'
 
 const tag = 'Rules'
+const changing = { tag, right: 'flag.update', writes: 'unless-read-only' } as const
 const shown = (id: string) => (doc: FlagDoc) => ruleJson(doc, partOf(doc.rules, id))
 
 const listRules: FlagMount = (app, service) =>
@@ -52,10 +54,8 @@ const createRule: FlagMount = (app, service) => {
   namespacedRoute(app, {
     method: 'POST',
     url: '/flags/:flagKey/rules',
-    tag,
-    right: 'flag.update',
+    ...changing,
     summary: 'Create a rule.',
-    writes: 'unless-read-only',
     errors: ['not_found', 'rank_taken', 'quota_exceeded', 'revision_moved'],
     body: newRule,
     answer: Rule,
@@ -78,11 +78,9 @@ const orderRules: FlagMount = (app, service) => {
   namespacedRoute(app, {
     method: 'PUT',
     url: '/flags/:flagKey/rules/order',
-    tag,
-    right: 'flag.update',
+    ...changing,
     summary:
       'Reorder the rules of a flag. Rules that the request does not name keep their order and follow the named ones.',
-    writes: 'unless-read-only',
     errors: ['not_found', 'revision_moved'],
     body: ruleOrder,
     answer: Nothing,
@@ -121,10 +119,8 @@ const updateRule: FlagMount = (app, service) => {
   namespacedRoute(app, {
     method: 'PUT',
     url: '/flags/:flagKey/rules/:id',
-    tag,
-    right: 'flag.update',
+    ...changing,
     summary: 'Replace the segments of a rule. Its rank and distributions do not change.',
-    writes: 'unless-read-only',
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body: ruleUpdate,
     answer: Rule,
@@ -146,10 +142,8 @@ const deleteRule: FlagMount = (app, service) => {
   namespacedRoute(app, {
     method: 'DELETE',
     url: '/flags/:flagKey/rules/:id',
-    tag,
-    right: 'flag.update',
+    ...changing,
     summary: 'Delete a rule. The ranks of the later rules decrease by one.',
-    writes: 'unless-read-only',
     errors: ['revision_moved'],
     answer: Nothing,
     run: (call) =>
@@ -160,11 +154,4 @@ const deleteRule: FlagMount = (app, service) => {
 }
 
 /** Rules of variant flags (api.md §7); distributions have their own routes. */
-export const rulesRoutes: FlagMount = (app, service) => {
-  listRules(app, service)
-  createRule(app, service)
-  orderRules(app, service)
-  getRule(app, service)
-  updateRule(app, service)
-  deleteRule(app, service)
-}
+export const rulesRoutes = allRoutes(listRules, createRule, orderRules, getRule, updateRule, deleteRule)

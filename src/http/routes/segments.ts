@@ -22,6 +22,7 @@ import { matchOf } from '../evaluation/segment-match.ts'
 import { documentsOf, type Looked, listPage } from '../lists/list-page.ts'
 import { lastChanges } from '../present/last-change.ts'
 import { segmentJson } from '../present/segment.ts'
+import { allRoutes } from '../route/route.ts'
 import type { FlagMount, FlagService } from '../services/flags.ts'
 import { ok } from '../wire/reply.ts'
 
@@ -180,10 +181,4 @@ const deleteSegment: FlagMount = (app, service) => {
 }
 
 /** Segments (api.md §7). Constraints have their own routes. */
-export const segmentsRoutes: FlagMount = (app, service) => {
-  listSegments(app, service)
-  createSegment(app, service)
-  getSegment(app, service)
-  updateSegment(app, service)
-  deleteSegment(app, service)
-}
+export const segmentsRoutes = allRoutes(listSegments, createSegment, getSegment, updateSegment, deleteSegment)

@@ -10,7 +10,7 @@ import { variantJson } from '../present/flag.ts'
 import type { Call } from '../route/route.ts'
 import type { FlagService } from '../services/flags.ts'
 
-const tag = 'Variants'
+const changing = { tag: 'Variants', right: 'flag.update', writes: 'unless-read-only' } as const
 type Body = ReadBy<typeof variantBody>
 
 /** Variants of a flag (api.md §7). */
@@ -31,10 +31,8 @@ export const variantsRoutes = (app: FastifyInstance, service: FlagService): void
   namespacedRoute(app, {
     method: 'POST',
     url: '/flags/:flagKey/variants',
-    tag,
-    right: 'flag.update',
+    ...changing,
     summary: 'Create a variant.',
-    writes: 'unless-read-only',
     errors: ['not_found', 'not_unique', 'quota_exceeded', 'revision_moved'],
     body: variantBody,
     answer: Variant,
@@ -44,10 +42,8 @@ export const variantsRoutes = (app: FastifyInstance, service: FlagService): void
   namespacedRoute(app, {
     method: 'PUT',
     url: '/flags/:flagKey/variants/:id',
-    tag,
-    right: 'flag.update',
+    ...changing,
     summary: 'Replace a variant.',
-    writes: 'unless-read-only',
     errors: ['not_found', 'not_unique', 'quota_exceeded', 'revision_moved'],
     body: variantBody,
     answer: Variant,
@@ -57,10 +53,8 @@ export const variantsRoutes = (app: FastifyInstance, service: FlagService): void
   namespacedRoute(app, {
     method: 'DELETE',
     url: '/flags/:flagKey/variants/:id',
-    tag,
-    right: 'flag.update',
+    ...changing,
     summary: 'Delete a variant and all distributions that return it.',
-    writes: 'unless-read-only',
     errors: ['revision_moved'],
     answer: Nothing,
     run: (call) => {

@@ -106,13 +106,6 @@ export const holderOfRequest = async (
   { caller: { actor }, address }: Pick<FastifyRequest, 'caller' | 'address'>,
 ): Promise<string> => (actor.id === undefined ? addressKey(address) : holderOf(actor.id))
 
-const readerOf = async (readings: HolderOf, request: FastifyRequest): Promise<Reader> => {
-  const { spec } = request
-  const isReview = wantsAudit(spec!)
-  const holder = await holderOfRequest(readings, request)
-  return { holder, isReview, preferred: isReview || isOfOne(spec!) }
-}
-
 /** Returns the snapshot as of a moment. The answer to the request then states this moment. */
 export const snapshotAt = async <T extends Snapshot>(
   { asOf }: { readonly asOf: (moment: Moment, stop: AbortSignal) => Promise<T> },
@@ -145,9 +138,10 @@ export const asOfReading = async <T>(
   socket.once('close', leave)
   request.stop = stop.signal
   try {
-    return await pastReadings.read(await readerOf(pastReadings, request), stop, async () =>
-      dated(await answer(), request.moment),
-    )
+    const isReview = wantsAudit(request.spec!)
+    const holder = await holderOfRequest(pastReadings, request)
+    const reader = { holder, isReview, preferred: isReview || isOfOne(request.spec!) }
+    return await pastReadings.read(reader, stop, async () => dated(await answer(), request.moment))
   } finally {
     socket.off('close', leave)
   }

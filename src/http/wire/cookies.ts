@@ -77,12 +77,11 @@ const attributesBy = (settings: CookieSettings) => {
     encode: String,
     ...(domain === undefined || domain === 'localhost' ? {} : { domain }),
   }
-  const ofToken = (request: FastifyRequest) =>
-    ({ ...shared, sameSite: 'strict', path: basePath(request) || '/' }) as const
-  const ofRefused = (request: FastifyRequest) =>
-    ({ ...shared, sameSite: 'strict', path: `${basePath(request)}${SESSION}` }) as const
-  const ofIdToken = (request: FastifyRequest) =>
-    ({ ...shared, sameSite: 'strict', path: `${basePath(request)}${EXPIRE}` }) as const
+  const strict = (request: FastifyRequest, path: string) =>
+    ({ ...shared, sameSite: 'strict', path: `${basePath(request)}${path}` }) as const
+  const ofToken = (request: FastifyRequest) => ({ ...strict(request, ''), path: basePath(request) || '/' })
+  const ofRefused = (request: FastifyRequest) => strict(request, SESSION)
+  const ofIdToken = (request: FastifyRequest) => strict(request, EXPIRE)
   const ofLogout = (path: string) => ({ ...shared, sameSite: 'lax', path }) as const
   // The path without `/callback` also covers `/authorize`, at which the next login begins.
   const ofState = (path: string) => ({ ...shared, sameSite: 'lax', path: path.replace(/\/callback$/, '') }) as const

@@ -9,7 +9,7 @@ import {
 } from '../../../contract/history/events.ts'
 import type { StatisticsRow as Counted } from '../../../history/statistics.ts'
 import { acceptedForm, countReading, histogram, selectionBy } from '../../history/event-page.ts'
-import { type Call, route } from '../../route/route.ts'
+import { allRoutes, type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { HistoryMount, HistoryService } from '../../services/history.ts'
 import { asOfReading } from '../../steps/as-of-readings.ts'
@@ -102,7 +102,4 @@ const getStatistics: HistoryMount = (app, service) =>
   })
 
 /** Routes that count events of the history (api.md §16.12, §16.13). */
-export const auditCountsRoutes: HistoryMount = (app, service) => {
-  getHistogram(app, service)
-  getStatistics(app, service)
-}
+export const auditCountsRoutes = allRoutes(getHistogram, getStatistics)

@@ -15,7 +15,7 @@ import {
 } from '../../history/event-page.ts'
 import { eventStreamAnswer } from '../../history/event-stream.ts'
 import { liveEvents } from '../../history/live-events.ts'
-import { route } from '../../route/route.ts'
+import { allRoutes, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { HistoryMount } from '../../services/history.ts'
 import { asOfReading } from '../../steps/as-of-readings.ts'
@@ -75,7 +75,4 @@ const getEvent: HistoryMount = (app, service) =>
   })
 
 /** Routes of the history of events (api.md §16). */
-export const auditEventsRoutes: HistoryMount = (app, service) => {
-  getEvents(app, service)
-  getEvent(app, service)
-}
+export const auditEventsRoutes = allRoutes(getEvents, getEvent)

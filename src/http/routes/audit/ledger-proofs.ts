@@ -16,7 +16,7 @@ import { consistencyProof, inclusionProof, verifyInclusion } from '../../../veri
 import { hasTile, parseTilePath, TILE_WIDTH } from '../../../verifier/tiles.ts'
 import { countReading, eventAt } from '../../history/event-page.ts'
 import { extendedCheckpoint, insistOnSize, newestCheckpoint } from '../../history/newest-checkpoint.ts'
-import { type Call, route } from '../../route/route.ts'
+import { allRoutes, type Call, route } from '../../route/route.ts'
 import { searching } from '../../route/statements.ts'
 import type { HistoryMount, HistoryService } from '../../services/history.ts'
 
@@ -121,8 +121,4 @@ const getTile: HistoryMount = (app, service) =>
   })
 
 /** Routes of tiles and proofs (api.md §17). */
-export const auditLedgerProofsRoutes: HistoryMount = (app, service) => {
-  getTile(app, service)
-  getProof(app, service)
-  getConsistency(app, service)
-}
+export const auditLedgerProofsRoutes = allRoutes(getTile, getProof, getConsistency)

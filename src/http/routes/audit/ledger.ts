@@ -7,7 +7,7 @@ import {
 } from '../../../contract/history/ledger.ts'
 import type { KeptCheckpoint } from '../../../ledger/ledger-store.ts'
 import { newestCheckpoint, sealedNow } from '../../history/newest-checkpoint.ts'
-import { type Call, route } from '../../route/route.ts'
+import { allRoutes, type Call, route } from '../../route/route.ts'
 import { searching } from '../../route/statements.ts'
 import type { HistoryMount, HistoryService } from '../../services/history.ts'
 
@@ -88,9 +88,4 @@ const getCheckpoints: HistoryMount = (app, service) =>
   })
 
 /** Routes of the ledger and its checkpoints (api.md §17). */
-export const auditLedgerRoutes: HistoryMount = (app, service) => {
-  getLedger(app, service)
-  getCheckpoint(app, service)
-  postCheckpoint(app, service)
-  getCheckpoints(app, service)
-}
+export const auditLedgerRoutes = allRoutes(getLedger, getCheckpoint, postCheckpoint, getCheckpoints)

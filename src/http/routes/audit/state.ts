@@ -19,7 +19,7 @@ import { leavingOut } from '../../lists/paging.ts'
 import { hasRoomFor, type Of, takePage } from '../../memory/room.ts'
 import { namespaceJson } from '../../present/namespace.ts'
 import { segmentJson } from '../../present/segment.ts'
-import { type Call, route } from '../../route/route.ts'
+import { allRoutes, type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { HistoryMount, HistoryService } from '../../services/history.ts'
 import { asOfReading } from '../../steps/as-of-readings.ts'
@@ -207,7 +207,4 @@ const getDiff: HistoryMount = (app, service) =>
   })
 
 /** Routes of states of the past (api.md §16.7, §16.8). */
-export const auditStateRoutes: HistoryMount = (app, service) => {
-  getState(app, service)
-  getDiff(app, service)
-}
+export const auditStateRoutes = allRoutes(getState, getDiff)

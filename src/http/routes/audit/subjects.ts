@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { refuse } from '../../../base/errors.ts'
 import type { IssuedToken } from '../../../commands/erase-subject.ts'
 import { erasureRequest, SubjectErased, type SubjectFound, SubjectsFound } from '../../../contract/history/searches.ts'
@@ -15,7 +14,7 @@ import { contextOf, eventPosition } from '../../commands/command-context.ts'
 import { countReading } from '../../history/event-page.ts'
 import { leavingOut } from '../../lists/paging.ts'
 import { waitForTokenView } from '../../lists/wait-for-token-view.ts'
-import { route } from '../../route/route.ts'
+import { allRoutes, route } from '../../route/route.ts'
 import { audit, searching } from '../../route/statements.ts'
 import type { ErasureMount, ErasureService, SearchMount, SearchService } from '../../services/history.ts'
 import { asOfReading } from '../../steps/as-of-readings.ts'
@@ -173,7 +172,4 @@ const searchSubjects: SearchMount = (app, service) => {
 }
 
 /** Routes of the subjects of personal data. */
-export const auditSubjectsRoutes = (app: FastifyInstance, service: SearchService & ErasureService): void => {
-  searchSubjects(app, service)
-  eraseSubject(app, service)
-}
+export const auditSubjectsRoutes = allRoutes<SearchService & ErasureService>(searchSubjects, eraseSubject)

@@ -14,7 +14,7 @@ import { type AccessDecision, accessDecisionOf, reachOfToken } from '../../auth/
 import { namespaceOfRecord } from '../../auth/token-records.ts'
 import { grantsShown, short } from '../../present/authentication.ts'
 import { idInQuery } from '../../route/required-rights.ts'
-import { type Call, route } from '../../route/route.ts'
+import { allRoutes, type Call, route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
 import type { FlagMount, FlagService } from '../../services/flags.ts'
 
@@ -142,8 +142,4 @@ const listRoles: FlagMount = (app, { settings, flagStore }) =>
   })
 
 /** Access of tokens, and roles: /auth/v1/access* and /auth/v1/roles (api.md §5.8). */
-export const authAccessRoutes: FlagMount = (app, service) => {
-  getAccess(app, service)
-  checkAccess(app, service)
-  listRoles(app, service)
-}
+export const authAccessRoutes = allRoutes(getAccess, checkAccess, listRoles)

@@ -16,7 +16,7 @@ import { applyEvents, contextOf } from '../../commands/command-context.ts'
 import { refusedLogin } from '../../login/login-page.ts'
 import { beginLogout, forgetIdToken, providerOf } from '../../login/logout.ts'
 import { presentAuthentication } from '../../present/authentication.ts'
-import { route } from '../../route/route.ts'
+import { allRoutes, route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
 import type { LoginMount, LoginService } from '../../services/logins.ts'
 import type { Caller } from '../../wire/caller.ts'
@@ -174,10 +174,4 @@ const endSession: LoginMount = (app, service) => {
 }
 
 /** The caller's own record: /auth/v1/self* (api.md §5.4 A2, A3, A13, A14). */
-export const authSelfRoutes: LoginMount = (app, service) => {
-  getSelf(app, service)
-  expireSelf(app, service)
-  getSession(app, service)
-  startSession(app, service)
-  endSession(app, service)
-}
+export const authSelfRoutes = allRoutes(getSelf, expireSelf, getSession, startSession, endSession)

@@ -3,10 +3,10 @@ import type { Context } from '../../../commands/envelope.ts'
 import { Revoked, revocation } from '../../../contract/token.ts'
 import type { Stored } from '../../../events/log.ts'
 import { meets, type TokenStatus } from '../../../projections/token-status.ts'
-import { type TokenDoc, tokens } from '../../../projections/tokens.ts'
-import type { Query } from '../../../projections/views.ts'
+import { tokens } from '../../../projections/tokens.ts'
 import { revokeToken } from '../../auth/revoke-token.ts'
 import { identitiesOf, type TokenFilter, whereOf } from '../../auth/token-filter.ts'
+import { tokenBatches } from '../../auth/token-records.ts'
 import { contextOf, positionOf } from '../../commands/command-context.ts'
 import { leavingOut } from '../../lists/paging.ts'
 import { waitForTokenView } from '../../lists/wait-for-token-view.ts'
@@ -14,6 +14,7 @@ import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
 import type { TokenService } from '../../services/tokens.ts'
 
+/** Maximum number of issuers in one search. */
 const BATCH = 100
 
 type Which = Omit<TokenFilter, 'status'>
@@ -21,7 +22,7 @@ const noFilter: Which = { method: undefined, identities: [], provider: '', names
 
 /** Revokes the token records that match a filter, each once. `events` are the revocations, by event id. */
 const ending = (service: TokenService, context: Context, alsoMakers: boolean) => {
-  const { views, now, closed } = service
+  const { now, closed } = service
   // A repeated request counts the revocations of its first attempt, whose records are already deleted.
   const ended = new Set<TokenStatus>(context.commandId === undefined ? ['ACTIVE'] : ['ACTIVE', 'DELETED'])
   // A creator may have ended before its tokens. A status changes only in this order, so reading the lists in this order
@@ -47,25 +48,13 @@ const ending = (service: TokenService, context: Context, alsoMakers: boolean) =>
   /** Revokes the active records of a filter; returns the ids of all records not seen before. */
   const endAll = async (which: Which): Promise<readonly string[]> => {
     const all: string[] = []
-    for (const status of statuses) {
-      for (let after: Query['after'], more = true; more; ) {
-        const where = whereOf({ ...which, status }, now())
-        const { rows } = await views.list<TokenDoc>(tokens, {
-          where,
-          order: 'createdAt',
-          limit: BATCH,
-          ...(after && { after }),
-        })
-        const docs = rows.flatMap(({ doc }) => doc ?? [])
+    for (const status of statuses)
+      for await (const docs of tokenBatches(service, (time) => whereOf({ ...which, status }, time))) {
         const fresh = docs.flatMap(({ id }) => (met.has(id) ? [] : [id]))
         for (const id of fresh) met.add(id)
         all.push(...fresh)
         if (ended.has(status)) await Promise.all(fresh.map(end))
-        const last = docs.at(-1)
-        more = docs.length === BATCH
-        if (last) after = { value: last.createdAt, key: last.id }
       }
-    }
     return [...all, ...(await endClosed(which))]
   }
   return { endAll, events }

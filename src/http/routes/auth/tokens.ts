@@ -24,7 +24,7 @@ import { waitForTokenView } from '../../lists/wait-for-token-view.ts'
 import { takePage } from '../../memory/room.ts'
 import { presentAuthentication } from '../../present/authentication.ts'
 import { placeInQuery } from '../../route/required-rights.ts'
-import { route } from '../../route/route.ts'
+import { allRoutes, route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
 import type { TokenMount, TokenService } from '../../services/tokens.ts'
 import { snapshotAt } from '../../steps/as-of-readings.ts'
@@ -239,8 +239,4 @@ const deleteToken: TokenMount = (app, service) => {
 }
 
 /** GET and DELETE under /auth/v1/tokens (api.md §5.4 A4–A6). */
-export const authTokensRoutes: TokenMount = (app, service) => {
-  listRecords(app, service)
-  getToken(app, service)
-  deleteToken(app, service)
-}
+export const authTokensRoutes = allRoutes(listRecords, getToken, deleteToken)
