@@ -7,14 +7,17 @@ import { checkAs } from './access/access-as.ts'
 import { type CommandServices, type FileOptions, fileOf, withConfig, withOutput } from './options.ts'
 import { type OutputOptions, printMany } from './terminal/output.ts'
 
-const read = (options: FileOptions, { terminal: { env } }: CommandServices) => loadConfig({ ...fileOf(options), env })
+const read = (options: FileOptions, { terminal: { env, info } }: CommandServices) => {
+  const { warnings, ...loaded } = loadConfig({ ...fileOf(options), env })
+  for (const warning of warnings) info(`warning: ${warning}`)
+  return loaded
+}
 
 type Checked = { readonly problems: readonly Problem[] } | { readonly config: Config }
 
 const checked = async (options: FileOptions, given: CommandServices): Promise<Checked> => {
   try {
-    const { config, warnings, sources } = read(options, given)
-    for (const warning of warnings) given.terminal.info(`warning: ${warning}`)
+    const { config, sources } = read(options, given)
     if (config.storage.type !== 'cluster') return { config }
     const { wrongAddresses } = await given.load(() => import('../app/stores/store-addresses.ts'))
     const wrong = await wrongAddresses(config)
@@ -45,8 +48,7 @@ const check = async (options: CheckOptions, given: CommandServices): Promise<voi
 type Shown = { readonly key: string; readonly value: unknown; readonly source: string }
 
 const show = (options: FileOptions & OutputOptions, given: CommandServices): void => {
-  const { config, sources, warnings } = read(options, given)
-  for (const warning of warnings) given.terminal.info(`warning: ${warning}`)
+  const { config, sources } = read(options, given)
   const shown = publicSettings(config).map(
     ([key, value]): Shown => ({ key, value, source: sources.get(key) ?? 'default' }),
   )

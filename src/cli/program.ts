@@ -68,7 +68,7 @@ const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
   serve: async () => (await import('./serve.ts')).addServe,
   config: async () => (await import('./config.ts')).addConfig,
   token: async () => (await import('./token/token.ts')).addToken,
-  sessions: async () => (await import('./token/sessions.ts')).addSessions,
+  sessions: async () => (await import('./token/token.ts')).addSessions,
   'can-i': async () => (await import('./access/access.ts')).addCanI,
   whoami: async () => (await import('./access/access.ts')).addWhoAmI,
   access: async () => (await import('./access/access.ts')).addAccess,

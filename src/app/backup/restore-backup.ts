@@ -176,8 +176,7 @@ const copyFiles = async (
   { files, events }: BackupStatement,
   progress: OnProgress,
 ): Promise<void> => {
-  const { rewriteDatabase } = await import('../../adapters/embedded/backup/copy-database.ts')
-  const { copyFile } = await import('../../adapters/embedded/backup/copy-database.ts')
+  const { copyFile, rewriteDatabase } = await import('../../adapters/embedded/backup/copy-database.ts')
   const names = namesIn(directory)
   for (const { name, bytes, sha256 } of files) {
     const from = join(directory, name)

@@ -38,7 +38,7 @@ export const all = async <T>(
   return found
 }
 
-/** The first page of a list, with the items of the next ones up to `limit`. A page has at most `most` items. */
+/** The last of the pages with the first `limit` items of a list, and in it the items of all of them. */
 export const upTo = async <P extends { readonly nextPageToken: string }>(
   { ask }: Client,
   path: string,

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Command } from 'commander'
 import { escapeControl } from '../../base/control-characters.ts'
 import { EXIT, type Failure, fail, isFailure } from '../../base/failure.ts'
-import type { TokenFound } from '../../contract/history/searches.ts'
+import type { Shown } from '../../contract/answer.ts'
+import type { SessionsFound, TokenFound } from '../../contract/history/searches.ts'
 import type { Authentication, AuthenticationList } from '../../contract/token.ts'
 import { type Client, segment } from '../client/client.ts'
 import { findToken } from '../client/credential.ts'
@@ -20,16 +21,47 @@ import {
   withReason,
   withTarget,
 } from '../options.ts'
-import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
+import { type Column, printMany, printOne } from '../terminal/output.ts'
 import { confirm, type Terminal } from '../terminal/terminal.ts'
 import { addTokenCreate } from './create.ts'
 import { nameOf, TOKEN_COLUMNS } from './holder.ts'
 
-type FindOptions = TargetOptions & OutputOptions
+const MOST_BYTES = 4_096
+
+/** Searches all live sessions, page after page. The person is sent in the body, so no address or log contains it. */
+const find = async (given: string, options: AnswerOptions, services: CommandServices): Promise<void> => {
+  const { terminal } = services
+  const read = given === '-' ? (await terminal.readStdin(MOST_BYTES)).toString('utf8') : given
+  const person = read.trim() || fail('usage', 'Give the e-mail address or login name, or - for standard input.')
+  const { ask } = await clientOf(options, services)
+  const found: Authentication[] = []
+  let [examined, pageToken] = [0, '']
+  do {
+    const body = { person, ...(pageToken !== '' && { pageToken }) }
+    const page = await ask<Shown<typeof SessionsFound>>('POST', '/auth/v1/sessions/find', { body })
+    found.push(...page.authentications)
+    examined += page.examined
+    pageToken = page.nextPageToken
+  } while (pageToken !== '')
+  if (found.length === 0) fail('notFound', `No session of this person is among the ${examined} live sessions.`)
+  printMany(terminal, found, { authentications: found, examined }, ({ id }) => id, TOKEN_COLUMNS, options)
+}
+
+/** `rollcall sessions find`: finds the live sessions of a person. */
+export const addSessions = (program: Command, given: CommandServices): void => {
+  const sessions = program.command('sessions').summary('find the live sessions of a person')
+  withAnswer(sessions.command('find <person>'), given, ['table', 'csv', 'json', 'ndjson', 'name'])
+    .summary('find the live sessions of a person by e-mail address or login name')
+    .description(
+      'Finds the live sessions of a person at all login providers, by the whole e-mail address or login name (- reads it from standard input). The search is recorded in the history, without the person.',
+    )
+    .action((person: string, options: AnswerOptions) => find(person, options, given))
+}
+
 type FoundToken = Required<Pick<TokenFound, 'authentication' | 'events'>>
 
 /** Sends the SHA-256 of the text, never the text. */
-const findByText = async ({ tokenFile, ...options }: FindOptions, given: CommandServices): Promise<void> => {
+const findByText = async ({ tokenFile, ...options }: AnswerOptions, given: CommandServices): Promise<void> => {
   const text =
     tokenFile === undefined
       ? fail('usage', 'Give the token to find: --token-file PATH, or - for standard input.')
@@ -60,7 +92,7 @@ const addTokenFind = (token: Command, given: CommandServices): void => {
     .description(
       'Finds the record of a token by its secret text, even if the token has ended. The command sends the SHA-256 of the text, never the text.',
     )
-    .action((options: FindOptions) => findByText(options, given))
+    .action((options: AnswerOptions) => findByText(options, given))
 }
 
 type ListOptions = AnswerOptions & {
