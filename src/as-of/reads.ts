@@ -1,6 +1,6 @@
 import { isRefusal, refuse } from '../base/errors.ts'
 import { sliced, timeSlicer } from '../base/event-loop.ts'
-import { fairGate } from '../base/gate.ts'
+import { type FairGate, fairGate } from '../base/gate.ts'
 import type { EventLog, ReadParts, Stored, StreamStart } from '../events/log.ts'
 import { unreadableOf } from '../events/unreadable.ts'
 import { resources } from '../projections/all.ts'
@@ -200,14 +200,10 @@ const whole = async (
   return events < STATE_EVERY ? { row } : undefined
 }
 
-/** Reads past states in this thread, with marks and states if available, else from the log alone. */
-export const asOfReads = ({ log, views, together, key, atOnce }: AsOfSources): AsOfReads => {
-  const places = fairGate({ total: atOnce })
-  const pause = timeSlicer()
-  const states = stateSeals(key)
-
-  /** Returns a log whose reads respect the limit of concurrent reads, and reject after the signal aborts. */
-  const logFor: LogFor = (signal) => {
+/** Returns a log whose reads respect the limit of concurrent reads, and reject after the signal aborts. */
+const limitedLog =
+  (log: AsOfSources['log'], places: FairGate, pause: ReturnType<typeof timeSlicer>): LogFor =>
+  (signal) => {
     const watched = async function* <T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
       const source = pages[Symbol.asyncIterator]()
       try {
@@ -228,6 +224,14 @@ export const asOfReads = ({ log, views, together, key, atOnce }: AsOfSources): A
       readAll: (after, to) => watched(log.readAll(after, to)),
     }
   }
+
+/** Reads past states in this thread, with marks and states if available, else from the log alone. */
+export const asOfReads = ({ log, views, together, key, atOnce }: AsOfSources): AsOfReads => {
+  const places = fairGate({ total: atOnce })
+  const pause = timeSlicer()
+  const states = stateSeals(key)
+
+  const logFor = limitedLog(log, places, pause)
   const ask: Guarded = (work) =>
     places.run(work).catch((error: unknown) => {
       // Views only make reads faster here.
