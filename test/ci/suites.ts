@@ -62,6 +62,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'app/renewal',
     'app/cluster-member',
     'app/verify-log-and-views',
+    'size',
     'style',
     'time',
     'app/views-awaited',
