@@ -69,6 +69,7 @@ const anyTokens = fc.array(
 const made = async (steps: readonly { readonly id: number; readonly what: string; readonly at: number }[]) => {
   const told = history()
   const there = new Map<number, number>()
+  const ended = new Set<number>()
   for (const [n, { id, what, at }] of steps.entries()) {
     const [name, expiry] = [`t${String(id).padStart(2, '0')}`, there.get(id)]
     const append = (event: { readonly type: string; readonly data: object }) =>
@@ -81,8 +82,11 @@ const made = async (steps: readonly { readonly id: number; readonly what: string
       await append({ type: 'TokenExpiryChanged', data: { id: name, to: second(Math.max(0, expiry - 3)) } })
     } else if (what === 'narrow')
       await append({ type: 'TokenGrantsNarrowed', data: { id: name, to: viewer(`n${at % 2}`), policy: n } })
-    else if (what === 'end') await append(endings(name)[at % 2]!)
-    else if (what === 'odd') await append({ type: 'TokenPainted', data: {} })
+    else if (what === 'end' && !ended.has(id)) {
+      // No token ends twice.
+      ended.add(id)
+      await append(endings(name)[at % 2]!)
+    } else if (what === 'odd') await append({ type: 'TokenPainted', data: {} })
   }
   await told.built()
   return told
