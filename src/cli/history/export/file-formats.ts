@@ -47,9 +47,7 @@ const readOcsf: ReadLinesOf<PlacedLine> = (bytes) => {
 
 /** Returns the format of Parquet. Its library is loaded only then. */
 const parquetFormat = async (): Promise<FileFormat> => {
-  const { storedTexts } = await import('../parquet.ts')
-  const { parquetEncoder } = await import('../parquet.ts')
-  const { parquetLines } = await import('../parquet.ts')
+  const { parquetEncoder, parquetLines, storedTexts } = await import('../parquet.ts')
   return {
     headBytes: 0,
     text: ({ event }) => storedTexts(event()),
