@@ -53,3 +53,8 @@ export const eachTogether = <T, R>(items: readonly T[], work: (item: T) => Promi
   const gate = fairGate({ total: TOGETHER })
   return Promise.all(items.map((item) => gate.run(() => work(item))))
 }
+
+/** Consecutive parts of a list with at most `size` items each. */
+export function* partsOf<T>(all: readonly T[], size: number): Generator<readonly T[]> {
+  for (let n = 0; n < all.length; n += size) yield all.slice(n, n + size)
+}

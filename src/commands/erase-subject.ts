@@ -1,3 +1,4 @@
+import { partsOf } from '../base/concurrency.ts'
 import { reader } from '../events/define.ts'
 import { destroyed, type ErasureEvent, type ErasureProgress, erasureEvents, requested } from '../events/deployment.ts'
 import type { Stored } from '../events/log.ts'
@@ -16,11 +17,8 @@ type ErasureCommands = {
 const KEYS_PER_EVENT = 1_000
 
 /** The keys in groups for one event each; one empty group if there are no keys. */
-const groups = (keys: readonly string[]): readonly (readonly string[])[] => {
-  const all: (readonly string[])[] = []
-  for (let n = 0; n === 0 || n < keys.length; n += KEYS_PER_EVENT) all.push(keys.slice(n, n + KEYS_PER_EVENT))
-  return all
-}
+const groups = (keys: readonly string[]): readonly (readonly string[])[] =>
+  keys.length === 0 ? [[]] : [...partsOf(keys, KEYS_PER_EVENT)]
 
 /**
  * Decider of the erasure of one subject. A repeated request only adds keys that were not requested before. A completion
@@ -84,23 +82,19 @@ type Erased = {
 /** Most keys that are looked up or destroyed by one call. */
 const TOGETHER = 500
 
-/** Calls `work` for parts of a list, one after the other. */
-const inParts = async (all: readonly string[], work: (part: readonly string[]) => Promise<unknown>): Promise<void> => {
-  for (let n = 0; n < all.length; n += TOGETHER) await work(all.slice(n, n + TOGETHER))
-}
-
 /** Returns the subjects whose key exists. */
 const existing = async (keys: KeyStore, subjects: readonly string[]): Promise<readonly string[]> => {
   const found: string[] = []
-  await inParts(subjects, async (part) => {
+  for (const part of partsOf(subjects, TOGETHER)) {
     const states = await keys.states(part)
     found.push(...part.filter((subject) => states.get(subject) === 'kept'))
-  })
+  }
   return found
 }
 
-const destroyAll = (keys: KeyStore, subjects: readonly string[]): Promise<void> =>
-  inParts(subjects, (part) => keys.destroy(...part))
+const destroyAll = async (keys: KeyStore, subjects: readonly string[]): Promise<void> => {
+  for (const part of partsOf(subjects, TOGETHER)) await keys.destroy(...part)
+}
 
 /** Destroys those of these keys that exist, and returns their number. */
 export const destroyAgain = async (keys: KeyStore, subjects: readonly string[]): Promise<number> => {

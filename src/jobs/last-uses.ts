@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { partsOf } from '../base/concurrency.ts'
 import { isRefusal } from '../base/errors.ts'
 import { sliced } from '../base/event-loop.ts'
 import type { Views } from '../projections/views.ts'
@@ -42,7 +43,7 @@ const reader =
       if (at !== undefined && at > (last.get(id) ?? '')) last.set(id, at)
     }
     const stored = async function* () {
-      for (let n = 0; n < ids.length; n += READ) yield views.records<Used>(table, ids.slice(n, n + READ))
+      for (const part of partsOf(ids, READ)) yield views.records<Used>(table, part)
     }
     try {
       for await (const part of sliced(stored())) for (const [id, { value }] of part) add(id, value.at)
@@ -77,8 +78,7 @@ export const lastUses = ({ table, views, clock, onError }: LastUsesOptions) => {
   const flush = async (): Promise<void> => {
     const due = [...waiting].slice(0, WRITTEN)
     try {
-      for (let n = 0; n < due.length; n += AT_ONCE)
-        await Promise.all(due.slice(n, n + AT_ONCE).map(async ([id, at]) => write(id, at)))
+      for (const part of partsOf(due, AT_ONCE)) await Promise.all(part.map(async ([id, at]) => write(id, at)))
     } catch (error) {
       onError(error)
     }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Binary, Db } from 'mongodb'
 import type { Clock } from '../../base/clock.ts'
+import { partsOf } from '../../base/concurrency.ts'
 import { isRefusal, refuse } from '../../base/errors.ts'
 import type { Keys } from '../../events/personal.ts'
 import { opens, unwrap, wrap } from '../key-wrap.ts'
@@ -164,9 +165,7 @@ export const mongoKeys = async (
     make,
     find,
     destroy: async (...erased) => {
-      const all = [...new Set(erased)]
-      for (let n = 0; n < all.length; n += PAGE) {
-        const part = all.slice(n, n + PAGE)
+      for (const part of partsOf([...new Set(erased)], PAGE)) {
         await erase(part)
         await forget(part)
       }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { systemClock } from '../../base/clock.ts'
+import { partsOf } from '../../base/concurrency.ts'
 import { fail } from '../../base/failure.ts'
 import type { Config } from '../../config/load.ts'
 import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
@@ -53,7 +54,7 @@ const insistOnNoOtherLedger = async ({ key, record }: LedgerToMove, { store, key
 const copyCheckpoints = async (from: LedgerPorts['store'], to: LedgerPorts['store']): Promise<void> => {
   for (let below = Number.MAX_SAFE_INTEGER; ; ) {
     const page = await from.checkpoints(below, PAGE)
-    for (let n = 0; n < page.length; n += AT_ONCE) await Promise.all(page.slice(n, n + AT_ONCE).map(to.keep))
+    for (const part of partsOf(page, AT_ONCE)) await Promise.all(part.map(to.keep))
     const last = page.at(-1)
     if (!last) return
     below = last.size

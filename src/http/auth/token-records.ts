@@ -1,5 +1,5 @@
 import { rowNow } from '../../as-of/as-of.ts'
-import { sharedCalls } from '../../base/concurrency.ts'
+import { partsOf, sharedCalls } from '../../base/concurrency.ts'
 import { lastKnown } from '../../projections/projection.ts'
 import type { Where } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
@@ -54,8 +54,7 @@ export const idsByDigest = (views: Pick<Views, 'list'>) => {
   const search = async () => {
     const [digests, ids] = [[...wanted], new Map<string, string>()]
     wanted.clear()
-    for (let n = 0; n < digests.length; n += TOGETHER) {
-      const equals = digests.slice(n, n + TOGETHER)
+    for (const equals of partsOf(digests, TOGETHER)) {
       const query = { where: { digest: { equals } }, order: 'createdAt', limit: equals.length }
       for (const { doc } of (await views.list<TokenDoc>(tokens, query)).rows) if (doc) ids.set(doc.digest, doc.id)
     }

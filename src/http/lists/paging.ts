@@ -1,4 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { partsOf } from '../../base/concurrency.ts'
 import { Refusal } from '../../base/errors.ts'
 import { sliced } from '../../base/event-loop.ts'
 import type { Names } from '../../contract/identifiers.ts'
@@ -103,8 +104,7 @@ const SHOWN = 8
 async function* formsOf<T, L, I>(items: readonly T[], { show, load }: Pick<Listing<T, L, never, I>, 'show' | 'load'>) {
   for (let at = 0; at < items.length; ) {
     const loaded = await load(items.slice(at))
-    for (let n = 0; n < loaded.length; n += SHOWN)
-      yield await Promise.all(loaded.slice(n, n + SHOWN).map(async (item) => item && show(item)))
+    for (const part of partsOf(loaded, SHOWN)) yield await Promise.all(part.map(async (item) => item && show(item)))
     at += loaded.length
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { partsOf } from '../../base/concurrency.ts'
 import { isRefusal } from '../../base/errors.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { LogProjection, ReadModel } from '../history/log-marks.ts'
@@ -147,8 +148,8 @@ export const rowWriter = (
       }
       if (documents.size === 0) continue
       const rows = await rowsOf(projection, documents)
-      for (let n = 0; n < rows.length; n += STEP_ROWS) {
-        await fitting.put(projection, rows.slice(n, n + STEP_ROWS))
+      for (const part of partsOf(rows, STEP_ROWS)) {
+        await fitting.put(projection, part)
         onStep()
       }
     }

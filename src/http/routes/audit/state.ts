@@ -1,4 +1,5 @@
 import type { Moment } from '../../../as-of/as-of.ts'
+import { partsOf } from '../../../base/concurrency.ts'
 import { refuse } from '../../../base/errors.ts'
 import { sliced } from '../../../base/event-loop.ts'
 import { type DiffItem, diffQuery, StateDiff, StreamState, stateQuery } from '../../../contract/history/state.ts'
@@ -95,10 +96,9 @@ async function* bodiesOf(
   before: ReadonlySet<string>,
   now: ReadonlySet<string>,
 ) {
-  for (let n = 0; n < streams.length; n += CHUNK) {
-    const chunk = streams.slice(n, n + CHUNK)
-    const [from, to] = [await bodiesAt(a, chunk, before), await bodiesAt(b, chunk, now)]
-    yield chunk.map((stream) => ({ stream, from: from.get(stream), to: to.get(stream) }))
+  for (const part of partsOf(streams, CHUNK)) {
+    const [from, to] = [await bodiesAt(a, part, before), await bodiesAt(b, part, now)]
+    yield part.map((stream) => ({ stream, from: from.get(stream), to: to.get(stream) }))
   }
 }
 

@@ -1,3 +1,4 @@
+import { partsOf } from '../../../base/concurrency.ts'
 import { sliced } from '../../../base/event-loop.ts'
 import { personSearch, SessionsFound } from '../../../contract/history/searches.ts'
 import { isLogin } from '../../../events/login.ts'
@@ -41,9 +42,9 @@ const isOf = (profile: string, person: string): boolean =>
 
 /** The sessions with their opened profiles. */
 async function* withProfiles({ sealer }: Pick<CommandServices, 'sealer'>, docs: readonly TokenDoc[]) {
-  for (let n = 0; n < docs.length; n += OPENED)
+  for (const part of partsOf(docs, OPENED))
     yield await Promise.all(
-      docs.slice(n, n + OPENED).map(async (doc) => ({ doc, profile: doc.profile && (await sealer.open(doc.profile)) })),
+      part.map(async (doc) => ({ doc, profile: doc.profile && (await sealer.open(doc.profile)) })),
     )
 }
 

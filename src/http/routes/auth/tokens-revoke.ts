@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { partsOf } from '../../../base/concurrency.ts'
 import type { Context } from '../../../commands/envelope.ts'
 import { Revoked, revocation } from '../../../contract/token.ts'
 import type { Stored } from '../../../events/log.ts'
@@ -92,8 +93,7 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: TokenServi
         // Wait again, because the revoked tokens may have issued further tokens before they ended.
         await waitForTokenView(service)
         const made: string[] = []
-        for (let n = 0; n < makers.length; n += BATCH)
-          made.push(...(await endAll({ ...noFilter, issuedBy: makers.slice(n, n + BATCH) })))
+        for (const issuedBy of partsOf(makers, BATCH)) made.push(...(await endAll({ ...noFilter, issuedBy })))
         makers = made
       }
       const inOrder = [...events.values()].sort((a, b) => Number(a.position - b.position))
