@@ -88,3 +88,28 @@ await t.test('a timer sums fractions of milliseconds without losing a millisecon
   for (let n = 0; n < 1_000; n++) await clock.advance(0.7)
   t.equal(clock.now().toISOString(), '2026-11-25T23:00:00.700Z')
 })
+
+await t.test('a timer of the system clock that is set to 100 years waits', async (t) => {
+  const warned: string[] = []
+  const warn = ({ name }: Error) => void warned.push(name)
+  process.on('warning', warn)
+  t.teardown(() => process.off('warning', warn))
+  const fired: string[] = []
+  const years = 876_000 * 3_600_000
+  for (const ms of [2 ** 31, 2 ** 32, years, Number.POSITIVE_INFINITY]) {
+    const stop = new AbortController()
+    const timers = [
+      systemClock.after(ms, () => fired.push(`after ${ms}`)).unref(),
+      systemClock.every(ms, () => fired.push(`every ${ms}`)),
+    ]
+    const sleeping = systemClock.sleep(ms, stop.signal)
+    const late = systemClock.timeout(ms)
+    for (let n = 0; n < 10; n++) await systemClock.sleep(1)
+    t.strictSame(fired, [])
+    t.equal(late.aborted, false)
+    for (const timer of timers) timer.cancel()
+    stop.abort()
+    await sleeping
+  }
+  t.strictSame(warned, [], 'Node.js cut no timer itself')
+})

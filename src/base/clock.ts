@@ -40,10 +40,15 @@ const timerOf = (timeout: NodeJS.Timeout): Timer => {
   return timer
 }
 
+/** Longest wait of a timer in ms, almost 25 days. Timers of Node.js fire at once if they are set to a longer one. */
+export const LONGEST_MS = 2 ** 31 - 1
+const bounded = (ms: number): number => Math.min(ms, LONGEST_MS)
+
 let present = new Date()
 
 /**
- * Clock of the machine. Only code that assembles a process refers to it; everything else takes a clock as a parameter.
+ * Clock of the machine, with waits of at most `LONGEST_MS`. Only code that assembles a process refers to it; everything
+ * else takes a clock as a parameter.
  */
 export const systemClock: Clock = {
   real: true,
@@ -53,10 +58,10 @@ export const systemClock: Clock = {
     return present
   },
   monotonic: performance.now.bind(performance),
-  sleep: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined),
-  after: (ms, work) => timerOf(setTimeout(work, ms)),
-  every: (ms, work) => timerOf(setInterval(work, ms).unref()),
-  timeout: (ms) => AbortSignal.timeout(ms),
+  sleep: (ms, signal) => sleep(bounded(ms), undefined, signal && { signal }).catch(() => undefined),
+  after: (ms, work) => timerOf(setTimeout(work, bounded(ms))),
+  every: (ms, work) => timerOf(setInterval(work, bounded(ms)).unref()),
+  timeout: (ms) => AbortSignal.timeout(bounded(ms)),
 }
 
 /**

@@ -4,8 +4,6 @@ import type { Job, Progress, Queue, Run } from '../../jobs/queue.ts'
 import { type Database, rowsOf } from './sqlite.ts'
 import type { Channel } from './writer/channel.ts'
 
-const LONGEST_TIMER = 2 ** 31 - 1
-
 type Raw = [name: string, started: number, finished: number | null, error: string | null]
 
 const runOf = ([name, startedAt, finished, error]: Raw, progress: Progress | undefined): Run => ({
@@ -52,9 +50,7 @@ export const embeddedQueue = (
 
   const wait = (job: Job, due: number) => {
     if (stop.signal.aborted) return
-    const timer = clock.after(Math.min(LONGEST_TIMER, Math.max(0, due - present())), () =>
-      present() < due ? wait(job, due) : start(job),
-    )
+    const timer = clock.after(Math.max(0, due - present()), () => (present() < due ? wait(job, due) : start(job)))
     timers.set(job.name, timer.unref())
   }
 

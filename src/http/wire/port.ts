@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, LONGEST_MS } from '../../base/clock.ts'
 import { headerBytes, MOST_HEADERS } from '../memory/arriving-requests.ts'
 import { cutStalled, type Patience } from '../memory/stalled.ts'
 
@@ -40,7 +40,7 @@ export const openPort = (
   const wire = {
     headersTimeout,
     requestTimeout,
-    keepAliveTimeout,
+    keepAliveTimeout: Math.min(keepAliveTimeout, LONGEST_MS),
     maxHeaderSize: MOST_HEADERS,
     connectionsCheckingInterval: 1000,
     requireHostHeader: false,
