@@ -189,5 +189,9 @@ export const readEnvironment = (env: Environment, table: Group) => {
   for (const [name, content] of Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (content !== undefined && name.startsWith(PREFIX) && !OTHERS.test(name)) take(name, content)
   }
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0')
+    warnings.push(
+      'NODE_TLS_REJECT_UNAUTHORIZED=0 switches the checks of all certificates off, so other servers can pose as those of this service: remove it, and set the authority of each server (ca_path, ca_file, tlsCAFile)',
+    )
   return { given, warnings, problems }
 }

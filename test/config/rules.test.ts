@@ -366,6 +366,25 @@ await t.test('probable mistakes in the configuration cause warnings', async (t) 
   t.notOk(warned({ ...exchange, [`${M}.orchestrator.enabled`]: false }).some((one) => anyToken.test(one)))
 })
 
+await t.test('a connection without checked certificates causes a warning at each start', async (t) => {
+  const warned = (flat: Case, env = {}) => {
+    const file = join(folder, `${++files}.json`)
+    writeFileSync(file, JSON.stringify(nested({ ...cluster, ...flat })))
+    return loadConfig({ file, env }).warnings.filter((line) => /certificate/.test(line))
+  }
+  const address = (query: string) => ({ 'mongodb.url': `mongodb://name:hunter2@a:1,b:2/${query}` })
+  for (const option of ['tlsInsecure', 'tlsAllowInvalidCertificates', 'TLSALLOWINVALIDHOSTNAMES', 'tls%49nsecure']) {
+    const lines = warned(address(`?tls=true&${option}=true`))
+    t.match(lines, [/^mongodb\.url does not check the certificate of the server.*: set tlsCAFile/], option)
+    t.notMatch(lines.join(), /hunter2/)
+    t.strictSame(warned(address(`?tls=true&${option}=false`)), [])
+  }
+  t.strictSame(warned(address('?tls=true&tlsCAFile=/x')), [])
+  t.strictSame(warned({ ...address('?tlsInsecure=true'), 'storage.type': 'embedded' }), [])
+  t.match(warned({}, { NODE_TLS_REJECT_UNAUTHORIZED: '0' }), [/^NODE_TLS_REJECT_UNAUTHORIZED=0 switches the checks/])
+  t.strictSame(warned({}, { NODE_TLS_REJECT_UNAUTHORIZED: '1' }), [])
+})
+
 await t.test('some defaults follow from other settings', async (t) => {
   const plain = load({})
   t.equal(plain.authentication.session.secure, false)

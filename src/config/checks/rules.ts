@@ -186,6 +186,14 @@ export const errors = (config: Config): readonly Finding[] =>
     ...accessErrors(config),
   ].filter(([, description]) => description)
 
+const UNCHECKED = ['tlsinsecure', 'tlsallowinvalidcertificates', 'tlsallowinvalidhostnames']
+
+/** True if the address of MongoDB switches a check of certificates off. The driver ignores the case of option names. */
+const isUnchecked = (address: string): boolean =>
+  Array.from(new URLSearchParams(address.slice(address.indexOf('?') + 1))).some(
+    ([name, value]) => UNCHECKED.includes(name.toLowerCase()) && value === 'true',
+  )
+
 /** Warnings about probable mistakes, with which the service can run. */
 export const warnings = (config: Config): readonly string[] => {
   const { authentication, storage, eventstore, mongodb, redis } = config
@@ -197,6 +205,12 @@ export const warnings = (config: Config): readonly string[] => {
         storage.type === 'embedded' && url !== undefined && 'has no effect, because storage.type is embedded',
       ],
     ),
+    [
+      'mongodb.url',
+      storage.type === 'cluster' &&
+        isUnchecked(mongodb.url!) &&
+        'does not check the certificate of the server, so another server can pose as MongoDB and receive its password and the keys: set tlsCAFile instead of tlsInsecure and tlsAllowInvalid…',
+    ],
     [
       'authentication.methods.oidc.providers',
       oidc.enabled && oidc.providers.size === 0 && 'is empty, so OpenID Connect logins are impossible',
