@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Clock } from '../base/clock.ts'
 import { fail } from '../base/failure.ts'
 import { parseDuration } from '../config/types.ts'
+import { instantOf } from '../contract/readers/value.ts'
 import { type Client, client, DEFAULT_ADDRESS } from './client/client.ts'
 import { findToken } from './client/credential.ts'
 import type { Format, OutputOptions } from './terminal/output.ts'
@@ -14,8 +15,8 @@ const DAY_MS = 86_400_000
  * or a position (`12`, `#12`). `now` in ms.
  */
 export const momentOf = (text: string, now: number, name = '--at'): string => {
-  if (/^\d{4}-\d\d-\d\dT/.test(text)) return text
-  if (/^\d{4}-\d\d-\d\d$/.test(text)) return `${text}T00:00:00Z`
+  const instant = /^[^T]{10}$/.test(text) ? `${text}T00:00:00Z` : text
+  if (instantOf(instant) !== undefined) return instant
   const [, position] = /^#?(\d+)$/.exec(text) ?? []
   if (position !== undefined) return position
   const [, days = '0', after = ''] = /^-(?:(\d{1,5})d)?(.*)$/.exec(text) ?? []
@@ -43,7 +44,7 @@ export type CommandServices = Around & {
 const duration = (text: string): number => {
   const ms = parseDuration(text)
   if (ms === undefined || ms === 0) throw new InvalidArgumentError('Expected a duration such as 10s.')
-  return Math.min(ms, 2 ** 31 - 1)
+  return ms
 }
 
 export const wholeNumber = (text: string): number => {

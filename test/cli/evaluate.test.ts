@@ -42,6 +42,9 @@ flags:
   t.equal((await evaluate('on', '-e', 'x', '--at', '-1d')).exit, 4, 'a day ago there was no such flag')
 })
 
+/** Times on days that do not exist, which `Date.parse` moves on. */
+const IMPOSSIBLE = ['2026-02-30', '2026-02-29T00:00:00Z', '2026-04-31T10:00:00.5+02:00', '2026-01-01T24:00:00Z']
+
 await t.test('a past moment is given as a time, a day, a time span before now or a position', async (t) => {
   const now = Date.parse('2026-01-02T00:00:00Z')
   const cases = {
@@ -53,6 +56,7 @@ await t.test('a past moment is given as a time, a day, a time span before now or
   }
   for (const [text, moment] of Object.entries(cases)) t.equal(momentOf(text, now), moment)
   t.equal(momentOf('2026-01-01T00:00:00+02:00', now), '2026-01-01T00:00:00+02:00')
-  for (const text of ['', 'now', '-', '-0s', '1h', '#', '-1'])
+  t.equal(momentOf('1234567890', now), '1234567890', 'ten digits are a position')
+  for (const text of ['', 'now', '-', '-0s', '1h', '#', '-1', ...IMPOSSIBLE])
     t.throws(() => momentOf(text, now), { message: /--at must be/ })
 })

@@ -404,6 +404,8 @@ await t.test('an expiry is given as a time span from now, a time, or never', asy
   t.equal(expiryOf('never', now), undefined)
   for (const text of ['', '0d', '30', '1x', '2026-06-01', '2025-01-01T00:00:00Z', '999999d'])
     t.throws(() => expiryOf(text, now), text)
+  for (const text of ['2027-02-29T00:00:00Z', '2027-04-31T00:00:00+01:00'])
+    t.throws(() => expiryOf(text, now), { message: /RFC 3339 time/ }, `${text} is no day`)
 })
 
 await t.test('option --field finds a field by its path, also if names contain dots', async (t) => {

@@ -4,7 +4,7 @@ import type { RangeBounds } from '../../src/history/ranges.ts'
 import { settled } from '../../src/projections/history/log-marks.ts'
 import type { Row } from '../../src/projections/views.ts'
 import type { EventFilter, FilterValues, Listed } from '../../src/verifier/export/filter.ts'
-import { LISTED } from '../../src/verifier/export/filter.ts'
+import { filterOfTexts, LISTED } from '../../src/verifier/export/filter.ts'
 import { eventLog, type Random, randomEvent, randomOf, valueFor } from './event-log.ts'
 
 /** Size of the test; `ROLLCALL_TEST_HISTORY=20000x2000` repeats it at the size of the contract. */
@@ -293,4 +293,11 @@ await t.test('a page of the event list ends after 20,000 events of which none ma
   t.strictSame(await history.count({}, none.filter, head!, never), { value: 0, exact: true })
   t.strictSame(await history.count({}, {}, head!, never), { value: 10_000, exact: false })
   t.strictSame(await history.count({ afterIndex: EXAMINED - 5 }, {}, head!, never), { value: 5, exact: true })
+})
+
+await t.test('a manifest whose filter has a day that does not exist is refused', (t) => {
+  for (const from of ['2026-02-30T00:00:00Z', '2026-04-31T00:00:00+01:00', '2026-01-01', 'now'])
+    t.throws(() => filterOfTexts({ from }), { message: /has the malformed time/ }, from)
+  t.match(filterOfTexts({ from: '2024-02-29T23:30:00-01:00' }), { from: '2024-03-01T00:30:00.000Z' })
+  t.end()
 })

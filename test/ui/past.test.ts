@@ -79,6 +79,16 @@ await t.test('a past moment is shown in the chosen time zone, with its distance 
   await page.getByRole('heading', { name: 'No static tokens yet' }).waitFor()
 })
 
+await t.test('a day that does not exist is refused, and not shown as another day', { skip }, async (t) => {
+  const day = '2026-02-30T10:00:00.000Z'
+  const { page } = await signedIn(t, `/history?at=${day}`, {}, { forced: [400] })
+  await page.getByRole('region', { name: 'Past' }).getByText(`You see the state as of ${day}`).waitFor()
+  await page.getByText('This is not a date and time.').waitFor()
+  await page.getByRole('button', { name: `Time: ${day}` }).click()
+  const clock = page.getByRole('dialog', { name: 'Look at another moment' })
+  t.equal(await clock.locator('input[type="datetime-local"]').inputValue(), '')
+})
+
 await t.test('the user steps through the events of the open page, by buttons and by keys', { skip }, async (t) => {
   const { page, service } = await withSession(t, {}, { forced: [401, 404] })
   const make = maker(service)

@@ -6,6 +6,7 @@ import { fail, isFailure } from '../../base/failure.ts'
 import type { Config } from '../../config/load.ts'
 import { parseDuration } from '../../config/types.ts'
 import type { GrantAsked } from '../../contract/grants.ts'
+import { instantOf } from '../../contract/readers/value.ts'
 import type { Authentication } from '../../contract/token.ts'
 import { type Client, client, isUnreachable, segment } from '../client/client.ts'
 import { findToken } from '../client/credential.ts'
@@ -61,7 +62,6 @@ const grantsDiffer = (
 }
 
 const DAY_MS = 86_400_000
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /** Converts `30d`, `12h30m`, an RFC 3339 instant or `never` (undefined) to an RFC 3339 instant in UTC. `now` in ms. */
 export const expiryOf = (text: string, now: number): string | undefined => {
@@ -69,10 +69,10 @@ export const expiryOf = (text: string, now: number): string | undefined => {
   const [, days = '0', after = ''] = /^(?:(\d{1,5})d)?(.*)$/.exec(text) ?? []
   const span = Number(days) * DAY_MS + (after === '' ? 0 : (parseDuration(after) ?? Number.NaN))
   if (span > 0) return new Date(now + span).toISOString()
-  const instant = INSTANT.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(instant))
+  const instant = instantOf(text)
+  if (instant === undefined)
     return fail('usage', '--expires must be a duration such as 30d or 12h, an RFC 3339 time, or never.')
-  return instant > now ? new Date(instant).toISOString() : fail('usage', '--expires must be in the future.')
+  return Date.parse(instant) > now ? instant : fail('usage', '--expires must be in the future.')
 }
 
 type CreateOptions = TargetOptions &

@@ -190,7 +190,9 @@ export const eventFilter = (
 const timeIn = (text = ''): string | undefined => {
   if (text === '') return undefined
   const time = /(?:Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(time)
+  // Date.parse turns February 30 into March 2.
+  const isDay = new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10))
+  return Number.isNaN(time) || !isDay
     ? fail('check', `The filter of the manifest has the malformed time "${text}".`)
     : new Date(time).toISOString()
 }

@@ -1,4 +1,5 @@
 import { serviceNow } from '../api/clock.ts'
+import { isInstant } from '../at.ts'
 import type { Preferences } from '../preferences.ts'
 import { once } from '../words/common.ts'
 
@@ -95,7 +96,8 @@ const afterGap = (late: Date): Date => {
  * one to the first occurrence.
  */
 export const instantOfInput = (text: string, zone: Zone): Date | undefined => {
-  const found = new Date(zone === 'utc' ? `${text}Z` : text)
-  if (Number.isNaN(found.getTime())) return undefined
+  const instant = zone === 'utc' ? `${text}Z` : text
+  if (!isInstant(instant)) return undefined
+  const found = new Date(instant)
   return localInput(found, zone).startsWith(text.slice(0, SECONDS)) ? found : afterGap(found)
 }

@@ -4,7 +4,7 @@ import { serviceNow } from '../api/clock.ts'
 import { isFailure } from '../api/failure.ts'
 import { readNamespaces } from '../api/namespaces.ts'
 import type { Direction } from '../api/step.ts'
-import { isPosition, useAt, useGoTo } from '../at.ts'
+import { instantOf, isPosition, useAt, useGoTo } from '../at.ts'
 import { Button } from '../parts/button.tsx'
 import { messageOf } from '../parts/feedback/alert.tsx'
 import { Safe } from '../parts/feedback/safe.tsx'
@@ -82,8 +82,8 @@ const Form = ({ onDone }: { readonly onDone: () => void }) => {
   const at = useAt()
   const go = useGoTo()
   const { zone } = usePreferences()
-  const shown = at !== undefined && !isPosition(at) && !Number.isNaN(Date.parse(at)) ? new Date(at) : undefined
-  const [moment, setMoment] = useState(shown ? localInput(shown, zone) : '')
+  const shown = instantOf(at)
+  const [moment, setMoment] = useState(shown === undefined ? '' : localInput(new Date(shown), zone))
   const [position, setPosition] = useState(at !== undefined && isPosition(at) ? at : '')
   const [wrong, setWrong] = useState<string | undefined>()
   const [looking, setLooking] = useState(false)

@@ -1,5 +1,5 @@
 import { useKnownMoment } from '../api/moments.ts'
-import { isPosition, useAt, useGoTo } from '../at.ts'
+import { isInstant, isPosition, useAt, useGoTo } from '../at.ts'
 import { Button } from '../parts/button.tsx'
 import { Safe } from '../parts/feedback/safe.tsx'
 import { usePart } from '../parts/loaded.ts'
@@ -9,7 +9,7 @@ import { past } from '../words/past.ts'
 
 /** Formats a moment as an instant or a position; returns an invalid moment unchanged. */
 export const momentWords = (at: string, zone: Preferences['zone']): string =>
-  isPosition(at) ? `#${at}` : Number.isNaN(Date.parse(at)) ? at : instantWords(at, zone, true)
+  isPosition(at) ? `#${at}` : isInstant(at) ? instantWords(at, zone, true) : at
 
 /** Buttons of the banner. Most pages show the present and do not need them. */
 const loadActions = async () => (await import('./past-actions.tsx')).PastActions

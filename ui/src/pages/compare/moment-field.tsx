@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { isPosition } from '../../at.ts'
+import { isInstant, isPosition } from '../../at.ts'
 import { Select, TextField } from '../../parts/fields/field.tsx'
 import { choicesOf } from '../../parts/fields/options.ts'
 import { instantOfInput, localInput } from '../../parts/moment.ts'
@@ -16,8 +16,7 @@ const PAUSE_MS = 400
 const typedOf = (value: string | undefined, zone: Zone): Typed => {
   if (value === undefined) return { kind: 'now', text: '' }
   if (isPosition(value)) return { kind: 'event', text: value }
-  const instant = new Date(value)
-  return { kind: 'moment', text: Number.isNaN(instant.getTime()) ? '' : localInput(instant, zone) }
+  return { kind: 'moment', text: isInstant(value) ? localInput(new Date(value), zone) : '' }
 }
 
 /** Moment in the address that was typed; undefined if the text is not a moment. */

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { serviceNow } from '../../api/clock.ts'
 import type { EventFilter, Period } from '../../api/event-filters.ts'
+import { isInstant } from '../../at.ts'
 import { Select, TextField } from '../../parts/fields/field.tsx'
 import { choicesOf } from '../../parts/fields/options.ts'
 import { instantOfInput, localInput } from '../../parts/moment.ts'
@@ -18,7 +19,7 @@ const isLength = (preset: Preset): preset is keyof typeof LENGTHS => Object.hasO
 
 /** Value of an input for an instant of the address; empty for a text that is no instant. */
 const inputOf = (instant: string | undefined, zone: 'browser' | 'utc'): string =>
-  instant === undefined || Number.isNaN(Date.parse(instant)) ? '' : localInput(new Date(instant), zone)
+  instant !== undefined && isInstant(instant) ? localInput(new Date(instant), zone) : ''
 
 /** Period of the history: a preset, or two moments. */
 export const RangeFields = ({
