@@ -19,6 +19,9 @@ export const hostOrBelow = textual('host name', {
     HOST_NAME.test(value) ? undefined : 'must be a host name such as flags.example.com, or .example.com',
 })
 
+/** Path of traces at a collector (OpenTelemetry protocol). */
+export const TRACES = '/v1/traces'
+
 const webAddress: Check = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(value))
@@ -41,6 +44,19 @@ export const documentUrl = textual('URL', {
   check: (value) => webAddress(value.replace(/\?[^#\s]*$/, '')),
   schema: { format: 'uri' },
 })
+/**
+ * URL of a collector of traces. An address without a path gets the path of the protocol; an object `URL` is used
+ * unchanged.
+ */
+export const collectorUrl: SettingKind<string> = {
+  ...documentUrl,
+  read: (value, fault) => {
+    if (value instanceof URL) return documentUrl.read(value.href, fault)
+    const read = documentUrl.read(value, fault)
+    const address = read === undefined ? undefined : new URL(read)
+    return address?.pathname === '/' ? address.origin + TRACES + address.search : read
+  },
+}
 export const origin = textual('origin', {
   check: (value) =>
     webAddress(value) === undefined && new URL(value).origin === value

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 import { bytesNow, whyUnread } from '../base/regular-file.ts'
+import { TRACES } from './addresses.ts'
 import { didYouMean, type Problem } from './problem.ts'
 import { type Group, leaves, type Setting } from './setting.ts'
 
@@ -86,15 +87,15 @@ const OTHERS = /^ROLLCALL_(CONFIG|ADDRESS|TOKEN|TOKEN_FILE|COMMIT|BUILD_DATE|TES
 export const variableOf = (key: string): string => PREFIX + key.toUpperCase().replaceAll('.', '_')
 
 const USUAL = ['https_proxy', 'http_proxy', 'no_proxy'] as const
-/** Path of traces below the address of a collector (OpenTelemetry protocol). */
-const TRACES = '/v1/traces'
-
-/** Address of the collector of traces from the standard variables of OpenTelemetry. */
+/**
+ * Address of the collector of traces from the standard variables of OpenTelemetry. An address for traces is used
+ * unchanged, also without a path.
+ */
 const readOtel = (env: Environment): readonly GivenSetting[] => {
   const key = 'tracing.otlp_endpoint'
   const [own, base] = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT']
   const traces = env[own]?.trim()
-  if (traces) return [{ key, value: traces, place: own }]
+  if (traces) return [{ key, value: URL.canParse(traces) ? new URL(traces) : traces, place: own }]
   const all = env[base]?.trim()
   return all ? [{ key, value: all.replace(/\/+$/, '') + TRACES, place: base }] : []
 }

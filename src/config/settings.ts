@@ -1,4 +1,4 @@
-import { connection, listener, originOrAll, url } from './addresses.ts'
+import { collectorUrl, connection, listener, originOrAll } from './addresses.ts'
 import { list } from './collections.ts'
 import { authentication } from './sections/authentication.ts'
 import { authorization } from './sections/authorization.ts'
@@ -69,12 +69,12 @@ const rateLimit = {
 /** Settings of traces. The standard variables of OpenTelemetry set everything else. */
 const tracing = {
   otlp_endpoint: setting(
-    url,
+    collectorUrl,
     {
       shown: 'the variable `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, or `OTEL_EXPORTER_OTLP_ENDPOINT` and `/v1/traces`',
       from: (): string | undefined => undefined,
     },
-    'Collector to which traces are sent by OTLP over HTTP, such as http://localhost:4318. Without it, no traces are recorded.',
+    'Collector to which traces are sent by OTLP over HTTP, such as http://localhost:4318, to which /v1/traces is added. Without it, no traces are recorded.',
   ),
 }
 

@@ -14,7 +14,7 @@ const withVariables = (t: Test, variables: Readonly<Record<string, string>>): vo
   })
 }
 
-const opened = (endpoint = 'http://127.0.0.1:1') => {
+const opened = (endpoint = 'http://127.0.0.1:1/v1/traces') => {
   const lines: string[] = []
   const note = (record: object, message: string) => void lines.push(`${message} ${JSON.stringify(record)}`)
   return { lines, tracer: openTracer(endpoint, { warn: note, info: note }, virtualClock()) }
@@ -108,9 +108,23 @@ await t.test('the standard variables name the collector, or switch traces off', 
   t.equal(endpointOf({}), undefined)
   t.equal(endpointOf(base), 'http://collector:4318/v1/traces')
   t.equal(endpointOf({ ...base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://t/x' }), 'https://t/x')
-  t.equal(endpointOf(base, { 'tracing.otlp_endpoint': 'http://own' }), 'http://own')
+  for (const [given, used] of [
+    ['http://t/x/', 'http://t/x/'],
+    ['http://t:4318', 'http://t:4318/'],
+    ['http://t:4318/', 'http://t:4318/'],
+    ['https://t/x?tenant=shop', 'https://t/x?tenant=shop'],
+  ] as const)
+    t.equal(endpointOf({ ...base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: given }), used, `${given} is used unchanged`)
+  t.equal(endpointOf({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://t/x/' }), 'http://t/x/v1/traces')
+  for (const [given, used] of [
+    ['http://own', 'http://own/v1/traces'],
+    ['http://own:4318/', 'http://own:4318/v1/traces'],
+    ['http://own/x/', 'http://own/x/'],
+  ] as const)
+    t.equal(endpointOf(base, { 'tracing.otlp_endpoint': given }), used)
   for (const wrong of ['collector:4318', 'http://name:secret@collector'])
-    t.throws(() => endpointOf({ OTEL_EXPORTER_OTLP_ENDPOINT: wrong }), /OTEL_EXPORTER_OTLP_ENDPOINT/)
+    for (const name of ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'])
+      t.throws(() => endpointOf({ [name]: wrong }), new RegExp(name))
   const { config } = loadConfig({ env: base })
   const logger = { warn: () => undefined, info: () => undefined } as unknown as Parameters<typeof tracerOf>[1]
   const open = (): Promise<Tracer | undefined> => tracerOf(config, logger, virtualClock())

@@ -53,6 +53,24 @@ await t.test('a failing collector is one warning until it works again, also at t
   t.end()
 })
 
+await t.test('spans of an accepted batch that the collector rejected count as failed', (t) => {
+  const { lines, pending, counts, batch, onRejected, end } = sendingOf()
+  const accepted = (spans: number, rejected?: number) => {
+    batch(spans)
+    if (rejected !== undefined) onRejected({ spans: rejected, message: 'queue full' })
+    pending.shift()!({ code: 0 })
+  }
+  accepted(10, 4)
+  accepted(10, 0)
+  accepted(10, 500)
+  t.strictSame(counts(), { sent: 16, failed: 14, dropped: 0 })
+  t.strictSame(lines, ['WARN the collector of traces', 'INFO the collector of traces', 'WARN the collector of traces'])
+  end()
+  accepted(3)
+  t.strictSame(counts(), { sent: 19, failed: 14, dropped: 0 }, 'a stop sends to a collector that takes some spans')
+  t.end()
+})
+
 await t.test('parses a traceparent as W3C Trace Context defines it', (t) => {
   const [trace, parent] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7']
   t.strictSame(parentIn(`00-${trace}-${parent}-01`), { traceId: trace, spanId: parent, flags: 1 })

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -216,11 +217,22 @@ await t.test('a collector that refuses or is silent costs one line, and no reque
   await next()
   await eventually(async () => (await about()).length === 1, 'the warning')
   await next()
-  received.answer = (response) => void response.writeHead(200).end()
+  const works = (response: ServerResponse) => void response.writeHead(200).end()
+  received.answer = works
   await next()
   await eventually(async () => (await about()).length === 2, 'the end of the spell')
+  // Partial success: one span is rejected, with a message.
+  const partial = Buffer.from('\x0a\x0e\x08\x01\x12\x0aqueue full', 'latin1')
+  received.answer = (response) => void response.writeHead(200).end(partial)
+  await next()
+  await eventually(async () => (await about()).length === 3, 'the warning of rejected spans')
+  received.answer = works
+  await next()
+  await eventually(async () => (await about()).length === 4, 'the end of the second spell')
   t.match(await about(), [
     { level: 'WARN', why: '400 no thanks' },
+    { level: 'INFO', msg: /works again/ },
+    { level: 'WARN', spans: 1, why: 'queue full' },
     { level: 'INFO', msg: /works again/ },
   ])
   const page = (await service.request('GET', '/metrics')).text

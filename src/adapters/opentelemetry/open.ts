@@ -43,6 +43,10 @@ const whyOf = (error: unknown): string => {
     .slice(0, 200)
 }
 
+/** Spans of an accepted batch that the collector has rejected, with its reason. */
+type Rejected = { readonly spans: number; readonly message: string }
+const NONE: Rejected = { spans: 0, message: '' }
+
 /**
  * Counts finished spans by their fate, and logs spells of a failing collector: one WARN line at its first failure, one
  * INFO line when it accepts spans again.
@@ -50,20 +54,27 @@ const whyOf = (error: unknown): string => {
 export const sending = (exporter: SpanExporter, log: Log, endpoint: string) => {
   const counts = { sent: 0, failed: 0, dropped: 0 }
   /** Spans that wait in the queue, and spans that the present spell has lost. */
-  let [waiting, lost, failing, ending] = [0, 0, false, false]
+  let [waiting, lost, ending] = [0, 0, false]
+  let failing: false | 'partly' | 'wholly' = false
+  /** Rejected spans of the batch that was just accepted. */
+  let rejected: Rejected = NONE
 
-  const failed = (spans: number, error: unknown): void => {
+  const failed = (spans: number, error: unknown, how: 'partly' | 'wholly' = 'wholly'): void => {
     counts.failed += spans
     lost += spans
     if (!failing)
       log.warn(
-        { endpoint, why: whyOf(error) },
+        { endpoint, spans, why: whyOf(error) },
         'the collector of traces is unreachable or refuses spans; its spans are lost until it works again, and nothing waits for it; check tracing.otlp_endpoint and the collector',
       )
-    failing = true
+    failing = how
   }
   const worked = (spans: number): void => {
-    counts.sent += spans
+    const some = Math.min(rejected.spans, spans)
+    counts.sent += spans - some
+    if (some > 0) failed(some, rejected, 'partly')
+    rejected = NONE
+    if (some > 0) return
     if (failing) log.info({ endpoint, lost }, 'the collector of traces works again')
     ;[failing, lost] = [false, 0]
   }
@@ -73,7 +84,7 @@ export const sending = (exporter: SpanExporter, log: Log, endpoint: string) => {
       waiting -= spans.length
       // A failed export is already reported, so the SDK receives no error that it would report again.
       const over = () => done({ code: SENT })
-      if (ending && failing) {
+      if (ending && failing === 'wholly') {
         failed(spans.length, undefined)
         return over()
       }
@@ -99,6 +110,8 @@ export const sending = (exporter: SpanExporter, log: Log, endpoint: string) => {
       forceFlush: () => queue.forceFlush(),
       shutdown: () => queue.shutdown(),
     }),
+    /** The next batch that the collector accepts is accepted without these spans. */
+    onRejected: (some: Rejected): void => void (rejected = some),
     counts: (): SpanCounts => ({ ...counts }),
     /** From now on no spans are sent to a collector that fails. */
     end: (): void => void (ending = true),
@@ -174,10 +187,17 @@ type Log = {
   readonly info: (record: object, message: string) => void
 }
 
-/** Logs each message of the SDK once. */
-const messagesTo = (log: Log) => {
+/** Message of the SDK about a batch of which some spans were rejected; its JSON follows as an argument. */
+const PARTIAL = 'Received Partial Success response:'
+
+/** Logs each message of the SDK once, and passes rejected spans on. */
+const messagesTo = (log: Log, onRejected: (some: Rejected) => void) => {
   const logged = new Set<string>()
-  const warn = (message: string): void => {
+  const warn = (message: string, ...[detail]: readonly unknown[]): void => {
+    if (message === PARTIAL) {
+      const some = JSON.parse(String(detail)) as { readonly rejectedSpans?: number; readonly errorMessage?: string }
+      return onRejected({ spans: some.rejectedSpans ?? 0, message: some.errorMessage ?? '' })
+    }
     if (logged.has(message) || logged.size > 100) return
     logged.add(message)
     log.warn({ why: message.slice(0, 500) }, 'OpenTelemetry reports a problem; check the OTEL_ variables')
@@ -219,26 +239,21 @@ const agentFor = (protocol: string): Agent =>
       })
     : new Agent({ keepAlive: true })
 
-/** URL for spans: the address of a collector without a path gets the path of the protocol. */
-const addressOf = (endpoint: string): string => {
-  const url = new URL(endpoint)
-  return url.pathname === '/' ? `${url.origin}/v1/traces` : endpoint
-}
-
 /**
- * Opens a tracer that sends spans by OTLP over HTTP, in batches, from a bounded queue. The SDK reads the standard
+ * Opens a tracer that sends spans to this URL by OTLP over HTTP, in batches, from a bounded queue. The SDK reads the standard
  * variables; a wrong value is one WARN line, and the default is used.
  */
 export const openTracer = (endpoint: string, log: Log, clock: Pick<Clock, 'after'>): Tracer => {
-  diag.setLogger(messagesTo(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
+  const messages = messagesTo(log, (some) => onRejected(some))
+  diag.setLogger(messages, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
   let [agent, ended]: [Agent | undefined, boolean] = [undefined, false]
   const exporter = new OTLPTraceExporter({
-    url: addressOf(endpoint),
+    url: endpoint,
     httpAgentOptions: (protocol) => (agent = agentFor(protocol)),
     // The SDK requests the headers before each attempt, so an error ends its attempts after the close.
     headers: () => (ended ? Promise.reject(new Error('the service has stopped')) : Promise.resolve({})),
   })
-  const { exporter: counting, bounded, counts, end } = sending(exporter, log, addressOf(endpoint))
+  const { exporter: counting, bounded, onRejected, counts, end } = sending(exporter, log, endpoint)
   const queue = bounded(new BatchSpanProcessor(counting, { maxQueueSize: QUEUE }))
   const provider = new BasicTracerProvider({ resource: resourceFor(log), spanProcessors: [queue] })
   return {
