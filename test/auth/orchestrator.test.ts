@@ -59,6 +59,15 @@ for (const verification of WAYS) {
     })
   })
 
+  await t.test(`${verification}: a token is accepted with every signature of an ID token`, async (t) => {
+    const cluster = await begin(t)
+    for (const alg of 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')) {
+      cluster.keys = [await cluster.newKey(alg, alg)]
+      const token = await cluster.token()
+      t.match(await open(cluster, { verification }).verify(token, '::1'), { name: 'web' }, alg)
+    }
+  })
+
   await t.test(`${verification}: a malformed or expired token is refused without a call to the cluster`, async (t) => {
     const cluster = await begin(t)
     const { verify } = open(cluster, { verification })

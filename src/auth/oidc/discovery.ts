@@ -17,7 +17,7 @@ import type { ClaimUse } from '../../access/claims.ts'
 import { isRefusal, whyOf } from '../../base/errors.ts'
 import { type Cached, cached } from '../cached.ts'
 import { isObject } from '../identity.ts'
-import { KEY_SET } from '../outgoing/authority.ts'
+import { KEY_SET, SIGNATURES } from '../outgoing/authority.ts'
 import {
   type Asking,
   jsonOf,
@@ -29,10 +29,6 @@ import {
 import { refusalFor, withMore } from '../refusal-details.ts'
 import type { CallbackPlace } from './callback.ts'
 
-/** Supported signature algorithms. The algorithm `none` and the symmetric ones (HS…) are never accepted. */
-const ALGORITHMS = ['RS', 'PS', 'ES']
-  .flatMap((kind) => [256, 384, 512].map((bits) => `${kind}${bits}`))
-  .concat('EdDSA', 'Ed25519')
 const WELL_KNOWN = '/.well-known/'
 
 /** Settings for reading a provider's discovery document. */
@@ -120,7 +116,7 @@ const discover = async (
 
 /** Accepted signature algorithms that the document lists; all accepted ones if it lists none. */
 export const algorithmsOf = (listed: unknown): string[] =>
-  ALGORITHMS.filter((algorithm) => !Array.isArray(listed) || listed.includes(algorithm))
+  SIGNATURES.filter((algorithm) => !Array.isArray(listed) || listed.includes(algorithm))
 
 /** Cache lifetimes in ms of the document and the key set. */
 export const DOCUMENT_LIFE_MS = 3_600_000

@@ -8,6 +8,11 @@ import { ownError } from '../safe-cause.ts'
  */
 export const KEY_SET = 'application/jwk-set+json, application/json;q=0.9'
 
+/** Supported signature algorithms. The algorithm `none` and the symmetric ones (HS…) are never accepted. */
+export const SIGNATURES: readonly string[] = ['RS', 'PS', 'ES']
+  .flatMap((kind) => [256, 384, 512].map((bits) => `${kind}${bits}`))
+  .concat('EdDSA', 'Ed25519')
+
 /** Reads a file, trimmed. Errors contain the description and the path of the file. */
 export const ownFile = async (what: string, path: string): Promise<string> => {
   let content: string

@@ -8,7 +8,7 @@ import {
 } from 'jose'
 import { Refusal } from '../../base/errors.ts'
 import { cached } from '../cached.ts'
-import { KEY_SET } from '../outgoing/authority.ts'
+import { KEY_SET, SIGNATURES } from '../outgoing/authority.ts'
 import { safeCause } from '../safe-cause.ts'
 import { type Answer, type Cluster, clusterUnavailable, refuseUnavailable } from './cluster.ts'
 import { type Account, refuseToken, signedFor } from './service-account.ts'
@@ -16,7 +16,6 @@ import { type Account, refuseToken, signedFor } from './service-account.ts'
 const LIFE_MS = 600_000
 const PAUSE_MS = 30_000
 const TOLERANCE_S = 30
-const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
 
 type Settings = {
   readonly discoveryUrl: string
@@ -41,7 +40,7 @@ export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, issuers, n
   const verify = (token: string, by: Issuer) =>
     payloadOf(token, by.keyOf, {
       issuer: [by.issuer, ...issuers],
-      algorithms: ALGORITHMS,
+      algorithms: [...SIGNATURES],
       clockTolerance: TOLERANCE_S,
       currentDate: now(),
       ...(audiences.length > 0 ? { audience: [...audiences] } : {}),

@@ -1,12 +1,12 @@
 import { refuse } from '../../base/errors.ts'
 import { isObject, objectOfPart } from '../identity.ts'
+import { SIGNATURES } from '../outgoing/authority.ts'
 
 const MAX_BYTES = 16_384
 /** Maximum length of an attribute of an account. Longer attributes are dropped. */
 const MOST_CHARACTERS = 512
 const MAX_MS = Date.UTC(10_000, 0, 1) - 1
 const PART = /^[A-Za-z0-9_-]+$/
-const ALGORITHM = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA)$/
 const USERNAME = /^system:serviceaccount:([^:]+):([^:]+)$/
 
 /** Service account as named by a token or by the cluster. */
@@ -37,7 +37,7 @@ export const presented = (token: string, now: Date): ServiceAccount => {
   const [header, payload] = parts.slice(0, 2).map(objectOfPart)
   if (parts.length !== 3 || !parts.every((part) => PART.test(part)) || !header || !payload)
     return refuseToken('token is not a JWT')
-  if (typeof header['alg'] !== 'string' || !ALGORITHM.test(header['alg']))
+  if (typeof header['alg'] !== 'string' || !SIGNATURES.includes(header['alg']))
     return refuseToken('token is not signed by a cluster')
   return { ...claimed(payload), expiresAt: expiryOf(payload, now) }
 }
