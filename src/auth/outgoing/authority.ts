@@ -25,9 +25,22 @@ export const ownFile = async (what: string, path: string): Promise<string> => {
   return content
 }
 
-/** Certificate authorities that the system trusts. */
-const systemList = (): readonly string[] =>
-  'getCACertificates' in tls ? (tls.getCACertificates as () => readonly string[])() : tls.rootCertificates
+/**
+ * Certificate authorities that the process trusts without a setting, with those of `NODE_EXTRA_CA_CERTS`. Node.js
+ * warns of a file of this variable that it cannot read, and continues without it.
+ */
+const systemList = async (): Promise<readonly string[]> => {
+  if ('getCACertificates' in tls) return (tls.getCACertificates as () => readonly string[])()
+  const extra = process.env['NODE_EXTRA_CA_CERTS']
+  if (!extra) return tls.rootCertificates
+  try {
+    const content = (await bytesOf(extra)).toString()
+    tls.createSecureContext({ ca: content })
+    return [...tls.rootCertificates, content]
+  } catch {
+    return tls.rootCertificates
+  }
+}
 
 /** Returns the TLS context for a URL; undefined: the system's authorities. */
 export type Trust = (url: URL) => Promise<SecureContext | undefined>
@@ -44,7 +57,8 @@ export const trustIn = (path: string | undefined, alone?: string): Trust => {
     const own = await ownFile('the certificate authority', path)
     if (own !== content) [content, contexts] = [own, new Map()]
     const isAlone = origin === alone
-    const context = contexts.get(isAlone) ?? tls.createSecureContext({ ca: isAlone ? own : [...systemList(), own] })
+    const ca = async () => (isAlone ? own : [...(await systemList()), own])
+    const context = contexts.get(isAlone) ?? tls.createSecureContext({ ca: await ca() })
     contexts.set(isAlone, context)
     return context
   }
