@@ -146,7 +146,7 @@ export const oidcIdentity = (
   { nonce: _nonce, ...claims }: Claims,
 ): Identity => {
   const [sub, email, name, picture, profile, username, sid] = CLAIMS.map((claim) => text(claims[claim]))
-  if (!sub) return refuseCallback('oidc', 'id_token_malformed')
+  if (!sub) return refuseCallback('oidc', 'id_token_malformed', { what: 'has no usable claim sub' })
   const issued = Math.min(Math.max(Number(claims['iat']) * 1000 || 0, 0), MAX_MS)
   const given = claims['email_verified']
   const verified = given === undefined ? undefined : String(isVerified(given, false))

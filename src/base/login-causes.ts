@@ -182,8 +182,8 @@ export const loginCauses = {
       'Compare the clocks of the provider and of this machine, and check clock_tolerance. If auth_time is too old, check max_age in authorize_parameters: the provider must ask the person again.',
     ],
     id_token_malformed: [
-      'the ID token is not a signed JWT, or lacks a required claim',
-      'Check the provider. No setting of Rollcall causes this.',
+      'the ID token {what}',
+      'Check the claims and mappers of the client at the provider. No setting of Rollcall causes this.',
     ],
   },
   userinfo_invalid: {

@@ -259,7 +259,7 @@ const extra = (name: string) => ({
 const STATUSES: readonly [string, (honest: Status) => unknown, 'invalid' | 'unavailable' | object][] = [
   ['authenticated is not true', (status) => ({ ...status, authenticated: 'true' }), 'invalid'],
   ['authenticated is false', (status) => ({ ...status, authenticated: false }), 'invalid'],
-  ['an error only', () => ({ error: 'canary' }), 'invalid'],
+  ['an error only', () => ({ error: 'canary-1 eyJcanary.x.y' }), 'invalid'],
   ['more than 1 MiB', (status) => ({ ...status, ...filler }), 'unavailable'],
   ['no status', () => undefined, 'unavailable'],
   ['no user', (status) => ({ ...status, user: undefined }), 'invalid'],
@@ -307,6 +307,26 @@ await t.test('token_review: an answer of the cluster must name the same account 
       else if (outcome === 'unavailable') await unavailable(t, verify)
       else t.match(await verify(), outcome)
     })
+})
+
+await t.test('token_review: a refusal has the reason of the cluster as its cause', async (t) => {
+  const cluster = await begin(t)
+  const token = await cluster.token()
+  const causeOf = async (verify: (token: string, address: string) => Promise<unknown>) =>
+    ((await invalid(t, () => verify(token, '::1'), [token])).cause as Error).message
+  const said = (error?: string) => {
+    cluster.status = () => ({ authenticated: false, ...(error !== undefined && { error }) })
+    return open(cluster, { audiences: [AUDIENCE] }).verify
+  }
+  const verify = said(`[invalid bearer token, service account token ${token} has expired]`)
+  t.match(
+    await causeOf(verify),
+    /the cluster refused .*: \[invalid bearer token, service account token … has expired\]$/,
+  )
+  t.match(await causeOf(verify), /less than 10 s ago/)
+  t.match(await causeOf(said()), /without a reason$/)
+  cluster.status = (honest) => ({ ...(honest as Status), audiences: ['other'] })
+  t.match(await causeOf(open(cluster, { audiences: [AUDIENCE] }).verify), 'token is not meant for this service')
 })
 
 await t.test('token_review: a revocation takes effect at once, and a refusal is cached for 10 s', async (t) => {

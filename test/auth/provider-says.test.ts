@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { providerSays } from '../../src/auth/oidc/token-endpoint.ts'
+import { providerSays } from '../../src/auth/safe-cause.ts'
 
 await t.test("of a provider's error description only plain words are logged", (t) => {
   const secrets = ['canary secret of ours', 'rollcall', 'x']

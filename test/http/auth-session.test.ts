@@ -197,6 +197,44 @@ await t.test('if a browser has two session cookies, both are cleared', async (t)
   t.ok((await cleared(`${'a.'.repeat(100)}example.com`)).length <= 12)
 })
 
+await t.test('a refused write of a foreign page is logged with the addresses that differ, once a minute', async (t) => {
+  const told = async (service: Started) =>
+    (await service.logged())
+      .split('\n')
+      .filter((line) => line.includes('of a web page is refused'))
+      .map((line) => JSON.parse(line) as object)
+  for (const [publicUrl, more] of [
+    ['not set', {}],
+    ['https://inner.example.com', { 'server.public_url': 'https://inner.example.com' }],
+  ] as const) {
+    const service = await startService(t, more)
+    const headers = { ...cookie(await made(service)), origin: 'https://flags.example.com', host: '10.0.0.7:8080' }
+    for (const [method, path] of [
+      ['POST', TOKEN],
+      ['DELETE', SESSION],
+    ] as const)
+      t.equal((await service.request(method, path, undefined, headers)).status, 403)
+    t.match(await told(service), [
+      {
+        level: 'WARN',
+        origin: 'https://flags.example.com',
+        protocol: 'http',
+        host: '10.0.0.7:8080',
+        publicUrl,
+        msg: /set server\.public_url to the address that browsers use/,
+      },
+    ])
+  }
+  const anybody = await startService(t, { 'authentication.required': 'false', 'server.allowed_hosts': 'a.example' })
+  const page = { ...open, origin: 'https://evil.example' }
+  t.equal((await anybody.request('DELETE', `/auth/v1/tokens/x`, undefined, page)).status, 403)
+  t.match(await told(anybody), [{ origin: 'https://evil.example' }])
+  const ended = await startService(t)
+  const own = { ...cookie(await made(ended)), origin: 'https://flags.example.com' }
+  t.equal((await ended.request('DELETE', SESSION, undefined, own)).status, 403)
+  t.equal((await told(ended)).length, 1, 'the end of a session')
+})
+
 await t.test("a write with a session cookie must come from the service's own pages", async (t) => {
   const service = await startService(t, {
     'server.public_url': 'https://flags.example.com/base',

@@ -382,7 +382,14 @@ const scenarios: Readonly<Record<LoginCause, readonly (readonly [Scenario, Reado
       { claim: /auth_time is older than max_age/ },
     ],
   ],
-  id_token_malformed: [[signs(() => 'none')], [says({ sub: undefined })], [says({ sub: '' })]],
+  id_token_malformed: [
+    [signs(() => 'none'), { what: /is not a signed JWT/ }],
+    [says({ sub: undefined }), { what: /lacks the claim sub/ }],
+    [says({ sub: '' }), { what: /has no usable claim sub/ }],
+    [says({ exp: undefined }), { what: /lacks the claim exp/ }],
+    [says({ nonce: undefined }), { what: /lacks the claim nonce/ }],
+    [says({ iat: 'now' }), { what: /has a claim iat of a wrong type/ }],
+  ],
   unreachable: [
     [begins('dead'), { step: /discovery/, host: /127/, what: /ECONNREFUSED/ }],
     [
@@ -432,6 +439,12 @@ const scenarios: Readonly<Record<LoginCause, readonly (readonly [Scenario, Reado
       { step: /token endpoint/, host: /127/, what: /answered with status 429/ },
     ],
     [begins('fresh', unusable['HTML']), { step: /discovery/, host: /127/, what: /answer is not JSON/ }],
+    [
+      returns({ lies: { token: { access_token: '' } } }),
+      { step: /token/, host: /127/, what: /without an access token/ },
+    ],
+    [returns({ lies: { token: { token_type: undefined } } }), { step: /token/, host: /127/, what: /token_type/ }],
+    [returns({ lies: { token: { token_type: 'MAC' } } }), { step: /token/, host: /127/, what: /neither Bearer nor/ }],
     [returns({ lies: { token: { id_token: 7 } } }), { step: /token/, host: /127/, what: /answer without an ID token/ }],
   ],
   email_absent: [[ofMail({})], [ofMail({ email: ['a@example.com'], email_verified: true })]],

@@ -14,40 +14,8 @@ import type { LoginKind } from '../../events/login.ts'
 import { isObject, objectOfPart } from '../identity.ts'
 import { type ProviderFetch, type ProviderStep, placeOf, refusedBy, unusable } from '../outgoing/provider-fetch.ts'
 import { type Gaps, refusalFor } from '../refusal-details.ts'
-import { codesOf } from '../safe-cause.ts'
+import { codesOf, providerSays } from '../safe-cause.ts'
 import { refuseCallback, tooMuchTold } from './callback.ts'
-
-const MOST = 200
-const LONGEST_WORD = 24
-const LEFT_OUT = '…'
-
-/** A word: letters with punctuation around and between them. Protocol names such as `redirect_uri` count as words. */
-const WORD = /^["'(`«“[]*(\p{L}[\p{L}\p{M}]*(?:['’_/-]\p{L}[\p{L}\p{M}]*)*)["')`»”\].,:;!?]*$/u
-/** A change from lower to upper case: frequent in generated ids, rare in words. */
-const HUMP = /\p{Ll}\p{Lu}/gu
-
-const isWord = (word: string): boolean => {
-  const [, letters] = WORD.exec(word) ?? []
-  if (letters === undefined || (letters.match(HUMP)?.length ?? 0) > 2) return false
-  return letters.split(/['’_/-]/).every((part) => part.length <= LONGEST_WORD)
-}
-
-/**
- * Filters a provider's error description for the log: its words on one line. Numbers, ids, addresses and other
- * non-words are left out, and so is each text of `secrets`.
- */
-export const providerSays = (description: unknown, secrets: readonly string[]): string | undefined => {
-  if (typeof description !== 'string') return undefined
-  const known = secrets.filter((secret) => secret.length >= 4).toSorted((one, other) => other.length - one.length)
-  const without = known.reduce((text, secret) => text.replaceAll(secret, LEFT_OUT), description.slice(0, 4 * MOST))
-  const words = without
-    .split(/[\p{Z}\p{C}\s]+/u)
-    .filter((word) => word !== '')
-    .map((word) => (isWord(word) ? word : LEFT_OUT))
-    .filter((word, n, all) => word !== LEFT_OUT || all[n - 1] !== LEFT_OUT)
-  const filtered = Array.from(words.join(' ')).slice(0, MOST).join('')
-  return filtered === '' || filtered === LEFT_OUT ? undefined : filtered
-}
 
 /** Error codes about the code or its user. */
 const ABOUT_THE_CODE: ReadonlySet<unknown> = new Set([
@@ -125,6 +93,26 @@ const refused = (
 }
 
 const CLAIMS: readonly string[] = ['iss', 'aud', 'azp', 'nonce']
+const isText = (value: unknown): boolean => typeof value === 'string'
+/** Required claims of an ID token, with the test of their type. */
+const REQUIRED = {
+  iss: isText,
+  sub: isText,
+  aud: (value: unknown) => isText(value) || Array.isArray(value),
+  exp: Number.isFinite,
+  iat: Number.isFinite,
+  nonce: isText,
+} as const
+
+/** What makes an ID token unusable that has an accepted signature algorithm. Names claims, never their values. */
+const flawOf = (idToken: string, { maxAge }: AuthorizationCodeGrantChecks): string => {
+  const payload = objectOfPart(idToken.split('.')[1])
+  if (!payload || idToken.split('.').length !== 3) return 'is not a signed JWT'
+  const required = Object.entries({ ...REQUIRED, ...(maxAge !== undefined && { auth_time: Number.isFinite }) })
+  const [name] = required.find(([name, fits]) => !fits(payload[name])) ?? []
+  if (name === undefined) return 'is not a JWT that Rollcall can read'
+  return payload[name] === undefined ? `lacks the claim ${name}` : `has a claim ${name} of a wrong type`
+}
 
 /** Returns true if the signature check failed. No other error of the library has a cause with a `signature`. */
 const isOfSignature = (error: unknown): boolean => {
@@ -133,7 +121,12 @@ const isOfSignature = (error: unknown): boolean => {
 }
 
 /** Cause for an ID token that the library refused, and its details. The cause contains no part of the token. */
-const idTokenCause = (idToken: string, error: unknown, algorithms: readonly string[]): readonly [LoginCause, Gaps?] => {
+const idTokenCause = (
+  idToken: string,
+  error: unknown,
+  algorithms: readonly string[],
+  checks: AuthorizationCodeGrantChecks,
+): readonly [LoginCause, Gaps?] => {
   const { alg, enc } = objectOfPart(idToken.split('.', 1)[0]) ?? {}
   const algorithm = (what: string) => ['id_token_algorithm', { what }] as const
   if (enc !== undefined || idToken.split('.').length === 5) return algorithm('encrypted')
@@ -149,7 +142,8 @@ const idTokenCause = (idToken: string, error: unknown, algorithms: readonly stri
   if (codes.includes('OAUTH_KEY_SELECTION_FAILED')) return ['id_token_key', { what: 'no single key that fits it' }]
   if (codes.includes('OAUTH_JWT_TIMESTAMP_CHECK_FAILED')) return ['id_token_time', { claim: 'exp or nbf' }]
   if (claim !== undefined && CLAIMS.includes(claim)) return ['id_token_claims', { claim }]
-  return isOfSignature(error) ? ['id_token_key', { what: 'a wrong signature' }] : ['id_token_malformed']
+  if (isOfSignature(error)) return ['id_token_key', { what: 'a wrong signature' }]
+  return ['id_token_malformed', { what: flawOf(idToken, checks) }]
 }
 
 const attempt = async (
@@ -183,7 +177,7 @@ const attempt = async (
     if (seen.otherClient) return undefined
     const refusal = (error as { cause?: unknown }).cause instanceof Refusal
     if (seen.idToken === undefined || refusal) return unusable(place, error)
-    return refuseCallback(callback, ...idTokenCause(seen.idToken, error, idToken!.algorithms))
+    return refuseCallback(callback, ...idTokenCause(seen.idToken, error, idToken!.algorithms, checks))
   }
 }
 
@@ -195,10 +189,11 @@ const usable = (
   place: ProviderStep,
   withIdToken: boolean,
 ): Usable => {
-  if (typeof access_token !== 'string' || access_token === '' || typeof token_type !== 'string')
-    return unusable(place, 'answer without an access token')
+  if (typeof access_token !== 'string' || access_token === '')
+    return unusable(place, 'answer without an access token (access_token)')
+  if (typeof token_type !== 'string') return unusable(place, 'answer without the type of its access token (token_type)')
   if (!TOKEN_TYPES.has(token_type.toLowerCase()))
-    return unusable(place, 'the answer has no access token of a known type')
+    return unusable(place, 'the token_type of the answer is neither Bearer nor DPoP')
   if (!withIdToken) return { access_token, token_type }
   return typeof id_token === 'string' && id_token !== ''
     ? { access_token, token_type, id_token }

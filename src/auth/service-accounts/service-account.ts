@@ -27,7 +27,7 @@ export type ServiceAccount = Account & { readonly expiresAt: Date }
 export type Allowed = readonly { readonly namespace: string; readonly serviceAccounts: readonly string[] }[]
 
 /** Refuses a presented token (401). The sentence contains no part of the token. */
-export const refuseToken = (sentence = 'token was refused', cause?: unknown): never =>
+export const refuseToken = (sentence = 'token was refused', cause: unknown = new Error(sentence)): never =>
   refuse('service_account_token_invalid', `verifying service account: ${sentence}`, { cause })
 
 /** Reads the unverified claims of a token. Refuses a token that cannot be valid, without a call to the cluster. */

@@ -11,6 +11,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../base/clock.ts'
 import { isRefusal, Refusal } from '../../base/errors.ts'
 import { fairGate } from '../../base/gate.ts'
+import { providerSays } from '../safe-cause.ts'
 import { type Cluster, clusterUnavailable } from './cluster.ts'
 import { type Account, accountDetails, accountNamed, agree, refuseToken } from './service-account.ts'
 
@@ -22,6 +23,7 @@ const DEADLINE_MS = 2000
 const WAIT_MS = 5000
 const REFUSED_LIFE_MS = 10_000
 const REFUSED_LIMIT = 10_000
+const REFUSED_BEFORE = 'the cluster refused the same token less than 10 s ago; the line of that refusal has its reason'
 const EXTRA = 'authentication.kubernetes.io/'
 const tooMany = new Refusal('orchestrator_unavailable', undefined, {
   headers: { 'retry-after': '1' },
@@ -52,12 +54,12 @@ export const tokenReview = (call: Cluster, { discoveryUrl, audiences, clock }: S
       kind: 'TokenReview',
       spec: { token, ...(audiences.length > 0 ? { audiences: [...audiences] } : {}) },
     })
-    return confirmed(review, claims, audiences)
+    return confirmed(review, claims, audiences, token)
   }
 
   return async (token: string, claims: Account, address: string): Promise<Account> => {
     const digest = createHash('sha256').update(token).digest('base64')
-    if (refused.has(digest)) return refuseToken()
+    if (refused.has(digest)) return refuseToken(undefined, new Error(REFUSED_BEFORE))
     try {
       const review = () => confirm(token, claims, clock.timeout(DEADLINE_MS))
       return await gate.run(review, { holder: address }, clock.timeout(WAIT_MS))
@@ -109,10 +111,18 @@ const ask = async (
   }
 }
 
-const confirmed = ({ status }: V1TokenReview, claims: Account, audiences: readonly string[]): Account => {
+const confirmed = (
+  { status }: V1TokenReview,
+  claims: Account,
+  audiences: readonly string[],
+  token: string,
+): Account => {
   if (typeof status !== 'object' || status === null) return clusterUnavailable('TokenReview without a status')
   const { authenticated, user, audiences: accepted } = status
-  if (authenticated !== true) return refuseToken()
+  if (authenticated !== true) {
+    const reason = providerSays(status.error, [token]) ?? 'without a reason'
+    return refuseToken(undefined, new Error(`the cluster refused the token in its TokenReview: ${reason}`))
+  }
   if (audiences.length > 0 && !(Array.isArray(accepted) && accepted.some((audience) => audiences.includes(audience))))
     return refuseToken('token is not meant for this service')
   const account = accountNamed(user?.username) ?? refuseToken('token is not of a service account')

@@ -13,7 +13,14 @@ import type { Caller } from '../wire/caller.ts'
 import { times } from '../wire/framing.ts'
 import { parametersOf } from '../wire/path.ts'
 import { allowedCells, callerOf } from './callers.ts'
-import { type Credential, credential, foreignPage, type GivenCredential, sameOrigin } from './credential.ts'
+import {
+  type Credential,
+  credential,
+  foreignPage,
+  type GivenCredential,
+  sameOrigin,
+  tellForeignPage,
+} from './credential.ts'
 import { FOREIGN_HOST, hostsLetIn } from './own-host.ts'
 import { byHead, byRest } from './reach.ts'
 import { emailRule, reapplyRules } from './reapply-rules.ts'
@@ -46,6 +53,10 @@ const decisions = (service: AuthorizerServices) => {
   const allowedBy = allowedCells(service)
   const newCaller = callerOf(allowedBy)
   const noted = refusalNotes(service)
+  const crossSite = (request: FastifyRequest, entry?: TokenInUse): Refusal => {
+    tellForeignPage(service, request)
+    return noted(request, new Refusal('cross_site'), entry)
+  }
   const noteFormer = formerTokenNotes(service)
 
   /** Step 8 of api.md §1.3: completes an access decision for which `admit` needed the body of the request. */
@@ -74,8 +85,7 @@ const decisions = (service: AuthorizerServices) => {
         if (clients.exhausted(client)) return noted(request, tooMany(clients), entry)
         clients.count(client)
       }
-      if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request))
-        return noted(request, new Refusal('cross_site'), entry)
+      if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request)) return crossSite(request, entry)
       const { reach } = entry
       const verdict = reach.full ? undefined : byHead(reach, spec.wants!, request, service)
       if (verdict === 'later') exchange.authorizeRest = authorizeRest
@@ -90,7 +100,7 @@ const decisions = (service: AuthorizerServices) => {
         service.lines.warn('host', { host: request.host.slice(0, 255) }, FOREIGN_HOST)
         return noted(request, new Refusal('host_not_allowed'))
       }
-      if (unsafe.has(request.method) && isForeign(request)) return noted(request, new Refusal('cross_site'))
+      if (unsafe.has(request.method) && isForeign(request)) return crossSite(request)
       allowedBy('none').value++
       return undefined
     },

@@ -2,6 +2,8 @@ import '@fastify/cookie'
 import type { FastifyRequest } from 'fastify'
 import { hasTokenForm } from '../../auth/client-token.ts'
 import { refuse } from '../../base/errors.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { LoginServices } from '../services/logins.ts'
 import { pairs } from '../wire/cookies.ts'
 import { times } from '../wire/framing.ts'
 
@@ -58,6 +60,19 @@ export const sameOrigin =
     if (origin === undefined || origin === 'null') return false
     return origin === originOf(publicUrl ?? `${request.protocol}://${request.host}`) || trustedOrigins.includes(origin)
   }
+
+const FOREIGN_PAGE =
+  'a write of a web page is refused, because the page is not at the address of this service; set server.public_url to the address that browsers use; if the page is another one of yours, add its origin to authentication.session.csrf.trusted_origins, or for requests without a cookie to cors.allowed_origins'
+
+/** Logs a request that is refused as one of a foreign page, with the addresses that were compared. */
+export const tellForeignPage = (
+  { lines, settings }: Pick<LoginServices, 'lines'> & Pick<CommandServices, 'settings'>,
+  { id: requestId, headers: { origin }, protocol, host }: FastifyRequest,
+): void => {
+  const [page, own] = [origin, host].map((text) => text?.slice(0, 255) ?? 'none')
+  const record = { requestId, origin: page, protocol, host: own, publicUrl: settings.publicUrl ?? 'not set' }
+  lines.warn('cross_site', record, FOREIGN_PAGE)
+}
 
 /**
  * True if browser headers show that a foreign page sent the request: not an own page, and not a trusted or allowed

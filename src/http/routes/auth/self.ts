@@ -11,7 +11,7 @@ import { Authentication, expiryBody, expiryQuery, SessionStarted } from '../../.
 import { readable } from '../../../projections/projection.ts'
 import { statusOf } from '../../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../../projections/tokens.ts'
-import { credential, sameOrigin } from '../../auth/credential.ts'
+import { credential, sameOrigin, tellForeignPage } from '../../auth/credential.ts'
 import { applyEvents, contextOf } from '../../commands/command-context.ts'
 import { refusedLogin } from '../../login/login-page.ts'
 import { beginLogout, forgetIdToken, providerOf } from '../../login/logout.ts'
@@ -162,7 +162,10 @@ const endSession: LoginMount = (app, service) => {
     run: async (call) => {
       const { request, reply } = call
       const exempt = request.headers.authorization !== undefined || !cookies.hasToken(request)
-      if (!exempt && !fromOwnPages(request)) refuse('cross_site')
+      if (!exempt && !fromOwnPages(request)) {
+        tellForeignPage(service, request)
+        refuse('cross_site')
+      }
       const token = cookies.token(request)
       // A token of another installation on this host is not cleared.
       if (token === undefined || !hasTokenForm(token) || (await verifier.look(token)).isOurs)
