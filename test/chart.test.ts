@@ -217,6 +217,29 @@ await t.test('helm renders the chart', async (t) => {
     t.match(podOf(one('StatefulSet', kept)), { volumes: [{}, { secret: { secretName: 'mine' } }, {}] })
   })
 
+  await t.test(
+    'the chart allows the port of the collector of traces, and other name servers and volumes',
+    async (t) => {
+      type Egress = readonly { readonly to?: unknown; readonly ports: readonly { readonly port: number }[] }[]
+      const egress = async (...args: readonly string[]) =>
+        (one('NetworkPolicy', documents(await helm(...args))).spec as { egress: Egress }).egress
+      const outPorts = async (endpoint: string) =>
+        (await egress('--set', `config.tracing.otlp_endpoint=${endpoint}`)).at(-1)!.ports.map(({ port }) => port)
+      t.strictSame(await outPorts('http://collector:4318'), [443, 6443, 4318])
+      t.strictSame(await outPorts('http://[2001:db8::1]/v1/traces'), [443, 6443, 80])
+      t.strictSame(await outPorts('https://collector.example.com/x:9/'), [443, 6443])
+      const [dns] = await egress(
+        '--set-json',
+        'networkPolicy.dns={"to":[{"ipBlock":{"cidr":"10.96.0.10/32"}}],"ports":[53]}',
+      )
+      t.match(dns, { to: [{ ipBlock: { cidr: '10.96.0.10/32' } }], ports: [{ port: 53 }, { port: 53 }] })
+      const volume = ['--set', 'mode=embedded', '--set-json', 'embedded.persistence.accessModes=["ReadWriteOnce"]']
+      t.match(one('StatefulSet', documents(await helm(...volume))).spec, {
+        volumeClaimTemplates: [{ spec: { accessModes: ['ReadWriteOnce'] } }],
+      })
+    },
+  )
+
   await t.test('with a ServiceMonitor only a separate Kubernetes Service exposes the metrics', async (t) => {
     const made = documents(await helm('--set', 'metrics.serviceMonitor.enabled=true'))
     const services = made.filter(({ kind }) => kind === 'Service')
@@ -325,6 +348,10 @@ await t.test('helm renders the chart', async (t) => {
         /\* is the whole cluster/,
       ],
       [['--set-json', 'networkPolicy.clients=[]'], /clients must name the clients/],
+      [['--set-json', 'networkPolicy.dns.to=[]'], /dns\.to must name the name servers/],
+      [['--set', 'config.server.http_port=9000'], /server\.http_port has no effect in the chart.*port 8080/],
+      [['--set', 'config.server.protocol=https'], /server\.protocol has no effect/],
+      [['--set-json', 'embedded.persistence.accessModes=["ReadWriteMany"]'], /accessModes/],
       [['--set-json', 'networkPolicy.stores.to=[]'], /stores\.to must name the servers/],
       [[...withExchanges, '--set-json', 'config.authentication.methods.orchestrator.allowed=[]'], /allowed must name/],
       [['--set', 'config.authentication.methods.codehost.client_secret=x'], /codehost\.client_secret is a secret/],

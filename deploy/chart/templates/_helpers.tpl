@@ -114,7 +114,21 @@ authentication.methods.orchestrator.proxy
 {{- if lookup "apps/v1" $other .Release.Namespace (include "rollcall.name" .) }}
 {{- fail (printf "this release runs in the other mode: the upgrade would remove its %s and begin an empty history; install a release with another name and move the history to it (docs/guides/moving.md)" $other) }}
 {{- end }}
+{{- range $name := list "protocol" "host" "http_port" "https_port" "cert_file" "cert_key" }}
+{{- if hasKey (dig "server" (dict) $.Values.config) $name }}{{ fail (printf "config.server.%s has no effect in the chart: the container listens with http on port 8080 of listenAddress, and the ingress controller ends TLS" $name) }}{{ end }}
+{{- end }}
 {{- if eq 8080 (int .Values.metrics.port) }}{{ fail "metrics.port must not be 8080, because the service listens there" }}{{ end }}
+{{- end }}
+
+{{- /* networkPolicy.outPorts and the port of the collector of traces, separated by commas. */}}
+{{- define "rollcall.outPorts" -}}
+{{- $ports := list }}
+{{- range .Values.networkPolicy.outPorts }}{{ $ports = append $ports (toString (int .)) }}{{ end }}
+{{- with dig "tracing" "otlp_endpoint" "" .Values.config }}
+{{- $port := regexFind ":[0-9]+$" (urlParse .).host | trimPrefix ":" }}
+{{- $ports = append $ports (default (ternary "443" "80" (hasPrefix "https" .)) $port) }}
+{{- end }}
+{{- join "," (uniq $ports) }}
 {{- end }}
 
 {{- define "rollcall.pod" -}}
