@@ -40,6 +40,6 @@ VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.ROLLCALL_SERVER_HTTP_PORT || 8080) + '/livez').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "dist/src/main.js", "health"]
 ENTRYPOINT ["node", "dist/src/main.js"]
 CMD ["serve"]

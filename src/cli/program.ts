@@ -66,6 +66,7 @@ type AddVerb = (program: Command, given: CommandServices) => void
 /** All commands in the order of the help. Each command is loaded on demand. */
 const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
   serve: async () => (await import('./serve.ts')).addServe,
+  health: async () => (await import('./health.ts')).addHealth,
   config: async () => (await import('./config.ts')).addConfig,
   token: async () => (await import('./token/token.ts')).addToken,
   sessions: async () => (await import('./token/token.ts')).addSessions,
