@@ -129,37 +129,34 @@ await t.test('the container runs as a user without a name and writes only to /da
   t.equal(config.storage.data_dir, '/data')
 })
 
-await t.test(
-  'the health checks follow the configuration, and distinguish a running service from a stopped one',
-  async (t) => {
-    const inImage = JSON.parse(last('HEALTHCHECK').replace(/^.*?CMD /, '')) as string[]
-    const [kind, ...inCompose] = compose.services['rollcall']!.healthcheck.test
-    t.equal(kind, 'CMD')
-    const folder = mkdtempSync(join(tmpdir(), 'rollcall-health-'))
-    t.teardown(() => rmSync(folder, { recursive: true }))
-    const exit = async ([command = '', ...args]: readonly string[], env: Env) =>
-      run(command, args, { cwd: root, env: { ...process.env, ...env } }).then(
-        () => 0,
-        ({ code }: { code: number }) => code,
-      )
-    const ways: Readonly<Record<string, readonly [settings: Env, server: (port: string) => object]>> = {
-      port: [{}, (port) => ({ http_port: Number(port) })],
-      https: [await httpsSettings(t), (port) => ({ protocol: 'https', https_port: Number(port) })],
-    }
-    for (const [name, [settings, server]] of Object.entries(ways)) {
-      const service = await startService(t, settings)
-      const { port } = new URL(service.url)
-      const file = join(folder, `${name}.json`)
-      const { 'server.cert_file': cert_file, 'server.cert_key': cert_key } = settings
-      writeFileSync(file, JSON.stringify({ server: { ...server(port), ...(cert_file && { cert_file, cert_key }) } }))
-      const inFile = { ROLLCALL_CONFIG: file }
-      t.same(await Promise.all([exit(inImage, inFile), exit(inCompose, inFile)]), [0, 0], name)
-      if (name === 'port') t.equal(await exit(inImage, { ROLLCALL_SERVER_HTTP_PORT: port }), 0, 'a variable')
-      await service.close()
-      t.same(await Promise.all([exit(inImage, inFile), exit(inCompose, inFile)]), [1, 1], name)
-    }
-  },
-)
+await t.test('health checks follow the configuration, and tell a running service from a stopped one', async (t) => {
+  const inImage = JSON.parse(last('HEALTHCHECK').replace(/^.*?CMD /, '')) as string[]
+  const [kind, ...inCompose] = compose.services['rollcall']!.healthcheck.test
+  t.equal(kind, 'CMD')
+  const folder = mkdtempSync(join(tmpdir(), 'rollcall-health-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const exit = async ([command = '', ...args]: readonly string[], env: Env) =>
+    run(command, args, { cwd: root, env: { ...process.env, ...env } }).then(
+      () => 0,
+      ({ code }: { code: number }) => code,
+    )
+  const ways: Readonly<Record<string, readonly [settings: Env, server: (port: string) => object]>> = {
+    port: [{}, (port) => ({ http_port: Number(port) })],
+    https: [await httpsSettings(t), (port) => ({ protocol: 'https', https_port: Number(port) })],
+  }
+  for (const [name, [settings, server]] of Object.entries(ways)) {
+    const service = await startService(t, settings)
+    const { port } = new URL(service.url)
+    const file = join(folder, `${name}.json`)
+    const { 'server.cert_file': cert_file, 'server.cert_key': cert_key } = settings
+    writeFileSync(file, JSON.stringify({ server: { ...server(port), ...(cert_file && { cert_file, cert_key }) } }))
+    const inFile = { ROLLCALL_CONFIG: file }
+    t.same(await Promise.all([exit(inImage, inFile), exit(inCompose, inFile)]), [0, 0], name)
+    if (name === 'port') t.equal(await exit(inImage, { ROLLCALL_SERVER_HTTP_PORT: port }), 0, 'a variable')
+    await service.close()
+    t.same(await Promise.all([exit(inImage, inFile), exit(inCompose, inFile)]), [1, 1], name)
+  }
+})
 
 await t.test('the build context contains only the sources of the image', async (t) => {
   t.strictSame(

@@ -53,6 +53,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'app/ending',
     'app/auth-services',
     'licences',
+    'log-lines',
     'app/store-metrics',
     'app/scrub-job',
     'memory-log',
