@@ -103,6 +103,14 @@ await t.test('the commands can-i, whoami and access print rights and their reaso
     `Token ${of.authentication.id}\nName: =viewer\nMethod: static token\nAccess: viewer@*\nIt never expires.\n`,
   )
   t.equal((await rollcall(['whoami', '-q'], asViewer)).err, '')
+  const { json: bound } = await create({ name: 'bound', namespaceKey: 'shop' })
+  t.match(
+    (await rollcall(['whoami'], { ...env, ROLLCALL_TOKEN: bound.clientToken })).err,
+    'Name: bound\nMethod: static token\nAccess: full access to namespace shop, but no rights outside of it\n',
+  )
+  const { json: page } = await create({ name: 'page', role: 'client', namespaceKey: 'shop' })
+  const published = await rollcall(['whoami'], { ...env, ROLLCALL_TOKEN: page.clientToken })
+  t.notMatch(published.err, /Name:/, 'a published token does not show its record')
 
   const who = async (...args: readonly string[]) => rollcall(['access', ...args], env)
   const update = await who('flag.update', '-n', 'shop')

@@ -1,7 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { authorityFile } from '../authority.ts'
+import { root } from '../root.ts'
 import { startService } from '../start.ts'
 import { rollcall } from './service.ts'
 
@@ -168,4 +170,23 @@ await t.test('config check --as checks address, organization and account first, 
     t.match(told, err, JSON.stringify(who))
     t.equal(exit, told.startsWith('Refused') ? 3 : 0)
   }
+})
+
+await t.test('the examples of the guide to access have the results that it shows', async (t) => {
+  const guide = readFileSync(join(root, 'docs/guides/access.md'), 'utf8')
+  const [, own = ''] = /^```yaml\n(server:\n[^]*?)^```$/m.exec(guide) ?? []
+  const [, login = '', shown = ''] = /^```json\n([^]*?)^```\n\n```\n([^]*?)^```$/m.exec(guide) ?? []
+  const config = join(folder, 'guide.yml')
+  writeFileSync(config, own)
+  const env = { ROLLCALL_AUTHENTICATION_METHODS_ORCHESTRATOR_CA_PATH: authorityFile }
+  const check = async (content: string) => {
+    const { exit, out, err } = await rollcall(['config', 'check', config, '--as', file(content)], env)
+    return { exit, text: `${err}${out}` }
+  }
+  t.strictSame(await check(login), { exit: 0, text: shown })
+  const others = [...guide.matchAll(/`(\{"method": [^`]*\})`/g)].map(([, content]) => content!)
+  t.equal(others.length, 2)
+  const [codehost, account] = await Promise.all(others.map(check))
+  t.match(codehost, { exit: 0, text: /author@shop +shop-team/ })
+  t.match(account, { exit: 0, text: /server@shop +workloads/ })
 })

@@ -4,8 +4,9 @@ import { RIGHTS } from '../../access/rights.ts'
 import { escapeControl } from '../../base/control-characters.ts'
 import { EXIT } from '../../base/failure.ts'
 import type { Access, AccessChecked, AccessReview } from '../../contract/access.ts'
+import type { Session } from '../../contract/login/login.ts'
 import type { Authentication } from '../../contract/token.ts'
-import { type Client, ifAllowed } from '../client/client.ts'
+import type { Client } from '../client/client.ts'
 import { type AnswerOptions, type CommandServices, clientOf, withAnswer } from '../options.ts'
 import { type Column, printMany, printOne } from '../terminal/output.ts'
 import { nameOf } from '../token/holder.ts'
@@ -56,9 +57,8 @@ const whoAmI = async (options: AnswerOptions, given: CommandServices): Promise<v
   const { ask } = await clientOf(options, given)
   const access = await ask<Access>('GET', '/auth/v1/access')
   if (options.output === 'table' && options.field === undefined && !options.quiet) {
-    const hasToken = access.authenticationId !== undefined
-    const record = hasToken ? await ifAllowed(ask<Authentication>('GET', '/auth/v1/self')) : undefined
-    for (const line of about(access, record)) given.terminal.info(escapeControl(line))
+    const { authentication } = await ask<Session>('GET', '/auth/v1/self/session')
+    for (const line of about(access, authentication)) given.terminal.info(escapeControl(line))
   }
   printMany(
     given.terminal,
