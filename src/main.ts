@@ -19,5 +19,11 @@ const main = async (): Promise<number> => {
 }
 
 const old = tooOld(process.versions.node)
+// Node.js would end with exit code 13 and without a message, if a promise of a command never settles.
+process.once('beforeExit', () => {
+  if (process.exitCode !== undefined) return
+  process.stderr.write('error: The command ended with unfinished work, for example a lost connection. Try again.\n')
+  process.exitCode = 1
+})
 if (old !== undefined) process.stderr.write(`error: ${old}\n`)
 process.exitCode = old === undefined ? await main() : USAGE

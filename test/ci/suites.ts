@@ -111,6 +111,7 @@ export const EMBEDDED: readonly string[] = [
   'cli/file-owners',
   'cli/foreign-schema',
   'cli/forged-ledger',
+  'cli/hostile-server',
   'cli/ledger',
   'cli/ledger-guide',
   'cli/log',

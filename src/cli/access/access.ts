@@ -6,7 +6,8 @@ import { EXIT } from '../../base/failure.ts'
 import type { Access, AccessChecked, AccessReview } from '../../contract/access.ts'
 import type { Session } from '../../contract/login/login.ts'
 import type { Authentication } from '../../contract/token.ts'
-import type { Client } from '../client/client.ts'
+import type { Client, ListBudget } from '../client/client.ts'
+import { pagesOf } from '../client/lists.ts'
 import { type AnswerOptions, type CommandServices, clientOf, withAnswer } from '../options.ts'
 import { type Column, printMany, printOne } from '../terminal/output.ts'
 import { nameOf } from '../token/holder.ts'
@@ -159,13 +160,15 @@ const PAGE = 1000
 /** Tokens that have a right: all pages, read as of the moment of the first page. */
 const review = async ({ ask }: Client, right: string, { namespace: namespaceKey, at }: AccessOptions) => {
   const entries: AccessReview['entries'][number][] = []
-  let [pageToken, moment, anonymous] = ['', at, false]
-  do {
+  let [moment, anonymous] = [at, false]
+  const ofPage = (pageToken: string, list: ListBudget) => {
     const query = { right, namespaceKey, at: moment, limit: PAGE, pageToken }
-    const page = await ask<AccessReview>('GET', '/audit/v1/access', { query, whole: true })
+    return ask<AccessReview>('GET', '/audit/v1/access', { query, whole: true, list })
+  }
+  for await (const page of pagesOf(ofPage)) {
     entries.push(...page.entries)
-    ;({ nextPageToken: pageToken, position: moment, anonymous } = page)
-  } while (pageToken !== '')
+    ;({ position: moment, anonymous } = page)
+  }
   return { right, position: moment, anonymous, entries }
 }
 

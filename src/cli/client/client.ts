@@ -52,6 +52,51 @@ const refused = (status: number, body: unknown): never => {
 
 export const DEFAULT_ADDRESS = 'http://127.0.0.1:8080'
 
+const MIB = 1_048_576
+/** Maximum bytes of an answer, of one line of a stream, and of all pages of a list. Compressed answers count as read. */
+const [ANSWER, LINE, LIST] = [64 * MIB, 16 * MIB, 512 * MIB]
+
+/** Bytes that the further pages of a list may have. */
+export type ListBudget = { left: number }
+/** Returns the budget of one list that a command keeps in memory. */
+export const listBudget = (): ListBudget => ({ left: LIST })
+
+const tooLong = (what: string, most: number): never =>
+  fail('failed', `${what} has more than ${most / MIB} MiB.`, 'Check --address and ROLLCALL_ADDRESS.')
+
+/** Content of an answer; stops reading and fails behind the maximum. */
+const contentOf = async ({ body }: Response, list: ListBudget = { left: ANSWER }): Promise<Buffer> => {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.length
+    if (size > ANSWER) tooLong('The answer of the server', ANSWER)
+    if (size > list.left) tooLong('The list of the server', LIST)
+    chunks.push(chunk)
+  }
+  list.left -= size
+  return Buffer.concat(chunks, size)
+}
+
+const jsonIn = (content: Buffer): unknown => {
+  try {
+    return JSON.parse(content.toString())
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns a function that splits arriving bytes into whole texts. Fails if a text without its end becomes too long. */
+export const splitAt = (end: string): ((chunk: Uint8Array) => readonly string[]) => {
+  const decoder = new TextDecoder()
+  let rest = ''
+  return (chunk) => {
+    const texts = (rest + decoder.decode(chunk, { stream: true })).split(end)
+    rest = texts.pop()!
+    return rest.length > LINE ? tooLong('A line of the server', LINE) : texts
+  }
+}
+
 type Query = Readonly<Record<string, string | number | undefined>>
 export type ClientRequest = {
   readonly query?: Query
@@ -59,6 +104,8 @@ export type ClientRequest = {
   readonly headers?: Readonly<Record<string, string>>
   /** Fails if the service omitted unreadable documents from the answer (api.md §4, Rollcall-Unreadable). */
   readonly whole?: boolean
+  /** The answer is a page of this list. */
+  readonly list?: ListBudget
 }
 export type Client = {
   /**
@@ -123,6 +170,7 @@ export const ifAllowed = async <T>(answer: Promise<T>): Promise<T | undefined> =
 export const isUnreachable = (error: unknown): boolean => isFailure(error) && error.about['unreachable'] === true
 
 const unanswered = (error: unknown, address: string, timeout: number): never => {
+  if (isFailure(error)) throw error
   if (error instanceof Error && error.name === 'TimeoutError') {
     return fail(
       'unavailable',
@@ -187,37 +235,37 @@ export const client = (address: string, token: string | undefined, timeout: numb
   return {
     ask: async <T>(method: string, path: string, asked: ClientRequest = {}) => {
       const answer = await send(method, path, asked)
-      const content = await answer.text().catch((error: unknown) => unanswered(error, root, timeout))
-      let parsed: unknown
-      try {
-        parsed = JSON.parse(content)
-      } catch {
-        if (answer.ok)
-          return fail(
-            'failed',
-            `The server at ${root} is not Rollcall: its answer is not JSON.`,
-            'Check --address and ROLLCALL_ADDRESS.',
-          )
-      }
+      const parsed = jsonIn(
+        await contentOf(answer, asked.list).catch((error: unknown) => unanswered(error, root, timeout)),
+      )
+      if (parsed === undefined && answer.ok)
+        fail(
+          'failed',
+          `The server at ${root} is not Rollcall: its answer is not JSON.`,
+          'Check --address and ROLLCALL_ADDRESS.',
+        )
       if (answer.status !== 200) return refused(answer.status, parsed)
       if (asked.whole) insistOnWhole(answer.headers)
       return parsed as T
     },
     bytes: async (path) => {
       const answer = await send('GET', path, { headers: { accept: '*/*' } })
-      if (answer.status !== 200) return refused(answer.status, await answer.json().catch(() => undefined))
-      return Buffer.from(await answer.arrayBuffer().catch((error: unknown) => unanswered(error, root, timeout)))
+      const content = await contentOf(answer).catch((error: unknown) => unanswered(error, root, timeout))
+      return answer.status === 200 ? content : refused(answer.status, jsonIn(content))
     },
     open: async (path, { method = 'GET', query = {}, headers = {} }, stop) => {
       const late = new AbortController()
       const timer = clock.after(timeout, () => late.abort(new DOMException('no answer', 'TimeoutError')))
       const signal = AbortSignal.any([stop, late.signal])
       const asked = { method, redirect: 'manual', signal, headers: { ...authorization, ...headers } } as const
-      const answer = await fetch(urlOf(path, query), asked)
-        .catch((error: unknown) => unanswered(error, root, timeout))
-        .finally(timer.cancel)
-      if (answer.status === 200) return answer
-      return refused(answer.status, await answer.json().catch(() => undefined))
+      try {
+        const answer = await fetch(urlOf(path, query), asked)
+        return answer.status === 200 ? answer : refused(answer.status, jsonIn(await contentOf(answer)))
+      } catch (error) {
+        return unanswered(error, root, timeout)
+      } finally {
+        timer.cancel()
+      }
     },
   }
 }

@@ -1,15 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Clock } from '../../base/clock.ts'
-import { escapeControl } from '../../base/control-characters.ts'
+import { escapeControl, escapeLines } from '../../base/control-characters.ts'
 import { EXIT, fail, isFailure } from '../../base/failure.ts'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import { ledgerIdIn } from '../../verifier/export/manifest.ts'
-import type { Client } from '../client/client.ts'
+import { type Client, splitAt } from '../client/client.ts'
+import { pages, pagesOf } from '../client/lists.ts'
 import { originOf } from '../ledger/ledger-client.ts'
 import { type CommandServices, clientOf, momentOf, type TargetOptions, withTarget } from '../options.ts'
 import { abortOn } from '../signals.ts'
-import { printForeign, type Terminal } from '../terminal/terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { writeWhole } from '../whole-file.ts'
 import { actorText, EVENTS } from './event.ts'
 import { type FilterOptions, filtersOf, indexIn, withFilters } from './filters.ts'
@@ -28,16 +29,13 @@ const blockOf = (text: string): readonly Block[] => {
 /** Whole blocks of a connection as they arrive. A connection that is silent for too long ends. */
 async function* blocksOf(body: ReadableStream<Uint8Array>, { after }: Clock): AsyncGenerator<readonly Block[]> {
   const reader = body.getReader()
-  const decoder = new TextDecoder()
-  let rest = ''
+  const blocksIn = splitAt('\n\n')
   try {
     for (;;) {
       const silence = after(SILENCE_MS, () => void reader.cancel())
       const { value } = await reader.read().finally(silence.cancel)
       if (!value) return
-      const texts = (rest + decoder.decode(value, { stream: true })).split('\n\n')
-      rest = texts.pop()!
-      yield texts.flatMap(blockOf)
+      yield blocksIn(value).flatMap(blockOf)
     }
   } finally {
     // A broken connection cannot be cancelled, which is no fault.
@@ -106,16 +104,15 @@ const rangeFrom = (moment: string, now: number): Query => {
 }
 
 /** The newest events that pass, oldest first, and the index of the newest event of the log. */
-const newest = async ({ ask }: Client, filters: Query, lines: number): Promise<Start> => {
+const newest = async (client: Client, filters: Query, lines: number): Promise<Start> => {
   const found: HistoryEvent[] = []
-  let page: HistoryEvents | undefined
-  let last: number | undefined
-  do {
-    const paging = { order: 'desc', limit: Math.min(PAGE, Math.max(1, lines)), pageToken: page?.nextPageToken }
-    page = await ask<HistoryEvents>('GET', EVENTS, { query: { ...filters, ...paging } })
-    last ??= page.head?.index ?? -1
+  const query = { ...filters, order: 'desc', limit: Math.min(PAGE, Math.max(1, lines)) }
+  let last = -1
+  for await (const page of pages<HistoryEvents>(client, EVENTS, query)) {
+    if (found.length === 0) last = page.head?.index ?? -1
     found.push(...page.events)
-  } while (page.nextPageToken !== '' && found.length < lines)
+    if (found.length >= lines) break
+  }
   return { shown: found.slice(0, lines).reverse(), range: { afterIndex: last }, last }
 }
 
@@ -164,7 +161,7 @@ const printer =
   async (events: readonly { readonly index: number; readonly json: string }[]): Promise<void> => {
     if (events.length === 0) return
     const lines = events.flatMap(({ json }) => line(json) ?? [])
-    if (lines.length > 0) printForeign(terminal, `${lines.join('\n')}\n`)
+    if (lines.length > 0) terminal.print(escapeLines(`${lines.join('\n')}\n`))
     await new Promise<void>((flushed) => void terminal.streams.stdout.write('', () => flushed()))
     if (cursor !== undefined) await writeWhole(cursor, `${events.at(-1)!.index}\n`)
   }
@@ -184,18 +181,19 @@ const tail = async (options: TailOptions, given: CommandServices): Promise<void>
       const query = { ...filters, ...(last === undefined && range) }
       for await (const blocks of followed(client, EVENTS, { last, query }, clock, signal))
         await print(blocks.flatMap(({ index, json }) => (json === undefined ? [] : [{ index, json }])))
-    } else
-      for (let [pageToken, more] = ['', true]; more && !signal.aborted; more = pageToken !== '') {
-        const query = { ...filters, ...range, limit: PAGE, pageToken }
-        const page = await client.ask<HistoryEvents>('GET', EVENTS, { query })
+    } else {
+      const query = { ...filters, ...range, limit: PAGE }
+      const ofPage = (pageToken: string) => client.ask<HistoryEvents>('GET', EVENTS, { query: { ...query, pageToken } })
+      for await (const page of pagesOf(ofPage)) {
         if (last !== undefined && last > (page.head?.index ?? -1))
           fail(
             'failed',
             `The history ends before index ${last}, but an earlier run of this command printed the event with this index.`,
           )
         await print(page.events.map(jsonOf))
-        pageToken = page.nextPageToken
+        if (signal.aborted) break
       }
+    }
     if (signal.aborted) endWith(EXIT.interrupted)
   } finally {
     release()

@@ -5,9 +5,9 @@ import { EXIT, type Failure, fail, isFailure } from '../../base/failure.ts'
 import type { Shown } from '../../contract/answer.ts'
 import type { SessionsFound, TokenFound } from '../../contract/history/searches.ts'
 import type { Authentication, AuthenticationList } from '../../contract/token.ts'
-import { type Client, segment } from '../client/client.ts'
+import { type Client, type ListBudget, segment } from '../client/client.ts'
 import { findToken } from '../client/credential.ts'
-import { upTo } from '../client/lists.ts'
+import { pagesOf, upTo } from '../client/lists.ts'
 import {
   type AnswerOptions,
   type CommandServices,
@@ -35,14 +35,15 @@ const find = async (given: string, options: AnswerOptions, services: CommandServ
   const person = read.trim() || fail('usage', 'Give the e-mail address or login name, or - for standard input.')
   const { ask } = await clientOf(options, services)
   const found: Authentication[] = []
-  let [examined, pageToken] = [0, '']
-  do {
+  let examined = 0
+  const ofPage = (pageToken: string, list: ListBudget) => {
     const body = { person, ...(pageToken !== '' && { pageToken }) }
-    const page = await ask<Shown<typeof SessionsFound>>('POST', '/auth/v1/sessions/find', { body })
+    return ask<Shown<typeof SessionsFound>>('POST', '/auth/v1/sessions/find', { body, list })
+  }
+  for await (const page of pagesOf(ofPage)) {
     found.push(...page.authentications)
     examined += page.examined
-    pageToken = page.nextPageToken
-  } while (pageToken !== '')
+  }
   if (found.length === 0) fail('notFound', `No session of this person is among the ${examined} live sessions.`)
   printMany(terminal, found, { authentications: found, examined }, ({ id }) => id, TOKEN_COLUMNS, options)
 }

@@ -13,7 +13,7 @@ import { eventFilter, filterIn } from '../../../verifier/export/filter.ts'
 import { eventLine, readNdjson } from '../../../verifier/export/ndjson.ts'
 import { leafOf } from '../../../verifier/hashes.ts'
 import type { ReadNodes } from '../../../verifier/proof/proofs.ts'
-import type { Client } from '../../client/client.ts'
+import { type Client, splitAt } from '../../client/client.ts'
 import { type LedgerNow, ledgerNow, nodesOfService } from '../../ledger/ledger-client.ts'
 import { EVENTS } from '../event.ts'
 
@@ -137,11 +137,9 @@ const eventIn = (line: string): ExportedEvent => ({
 
 /** Whole lines of a body as they arrive, without their ends; at least one at a time. */
 export async function* linesIn(body: ReadableStream<Uint8Array>): AsyncGenerator<readonly string[]> {
-  const decoder = new TextDecoder()
-  let rest = ''
+  const whole = splitAt('\n')
   for await (const chunk of body) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-    rest = lines.pop()!
+    const lines = whole(chunk)
     if (lines.length > 0) yield lines
   }
 }
