@@ -131,7 +131,13 @@ const reportError = (error: unknown, { info }: Terminal): number => {
     info(`error: ${error.message}\nrollcall config check reports these problems without starting the service.`)
     return EXIT.usage
   }
-  info(`error: ${messageOf(error)}`)
+  // An error of the network has a cause.
+  const isOfForm = (error instanceof TypeError || error instanceof RangeError) && error.cause === undefined
+  info(
+    isOfForm
+      ? `error: The answer or file has another form than expected (${error.message}).\nCheck its address or path, and the versions of service and program.`
+      : `error: ${messageOf(error)}`,
+  )
   if (isFailure(error)) return EXIT[error.kind]
   return EXIT[(error instanceof Refusal && KINDS[error.status]) || 'failed']
 }

@@ -55,3 +55,60 @@ await t.test('control characters in stored texts are escaped on a terminal, in e
   t.equal(piped.out, EVIL, 'a pipe gets every byte')
   t.equal(escapeControl('a\u0007'), String.raw`a\u0007`)
 })
+
+await t.test('JSON of stored texts contains no control character in a pipe either', async (t) => {
+  const flag = { key: 'f', name: EVIL, metadata: { [EVIL]: EVIL }, type: 'BOOLEAN_FLAG_TYPE', enabled: true }
+  const service = await standIn(({ path }) => ({
+    body: path.endsWith('/flags') ? { flags: [flag], nextPageToken: '', totalCount: 1 } : flag,
+  }))
+  t.teardown(service.close)
+  for (const verb of [
+    ['flag', 'get', 'f', '-o', 'json'],
+    ['flag', 'list', '-o', 'json'],
+    ['flag', 'list', '-o', 'ndjson'],
+    ['flag', 'get', 'f', '--field', 'metadata'],
+  ]) {
+    const { exit, out } = await written(service.address, false, ...verb)
+    t.equal(exit, 0, verb.join(' '))
+    t.notMatch(out.replaceAll('\n', ''), STEERING, verb.join(' '))
+    const parsed: unknown = JSON.parse(out)
+    t.match(JSON.stringify(parsed), JSON.stringify(EVIL).slice(1, -1), verb.join(' '))
+  }
+  const event = { index: 0, position: '1', summary: EVIL, reason: EVIL }
+  const events = await standIn(() => ({ body: { events: [event], head: { index: 0 }, nextPageToken: '' } }))
+  t.teardown(events.close)
+  const { out } = await written(events.address, false, 'events', 'tail', '--format', 'ndjson')
+  t.notMatch(out.replaceAll('\n', ''), STEERING)
+  t.strictSame(JSON.parse(out.split('\n')[0]!), event)
+})
+
+await t.test('an exported document contains no control character', async (t) => {
+  const service = await standIn(({ path }) => {
+    const flag = { key: EVIL, name: EVIL, namespaceKey: 'x', type: 'BOOLEAN_FLAG_TYPE', description: EVIL }
+    const more = { enabled: true, metadata: { [EVIL]: EVIL }, variants: [], defaultVariant: null }
+    const lists = { flags: [{ ...flag, ...more }], segments: [], rules: [], rollouts: [], nextPageToken: '' }
+    return { body: /\/namespaces\/[^/]+$/.test(path) ? { key: 'x', name: EVIL, description: EVIL } : lists }
+  })
+  t.teardown(service.close)
+  for (const format of ['yaml', 'json']) {
+    const { exit, out, err } = await written(service.address, false, 'export', '-n', 'x', '--format', format)
+    t.equal(exit, 0, err)
+    t.notMatch(out.replaceAll('\n', ''), STEERING, format)
+    t.match(out, '\\u202e', format)
+  }
+})
+
+await t.test('the progress bar escapes the names of the server', async (t) => {
+  const name = `n${EVIL}`
+  const service = await standIn(({ path }) => ({
+    body: path.endsWith('/namespaces')
+      ? { namespaces: [{ key: name, name }], nextPageToken: '' }
+      : { flags: [{ key: 'f', namespaceKey: name }], segments: [], rules: [], rollouts: [], nextPageToken: '' },
+  }))
+  t.teardown(service.close)
+  const { exit, err } = await written(service.address, true, 'export', '--all-namespaces')
+  t.notMatch(err, 'a\u001b[31m\u009b1mb\u202e')
+  t.match(err, String.raw`a\u001b`)
+  t.equal(exit, 1)
+  t.match(err, 'The answer or file has another form than expected')
+})

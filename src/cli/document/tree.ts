@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { escapeControl, escapeLines } from '../../base/control-characters.ts'
 import type { Flag } from '../../contract/flags/flag.ts'
 import type { Rule } from '../../contract/flags/rule.ts'
 import type { Segment } from '../../contract/flags/segment.ts'
@@ -13,8 +14,8 @@ export type Tree = Leaf | readonly Tree[] | { readonly [name in string]: Tree | 
 
 const isLeaf = (tree: unknown): tree is Leaf => typeof tree !== 'object' || (tree !== null && 'json' in tree)
 
-/** Characters that strict YAML readers reject or treat as line breaks. */
-const ESCAPED = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g
+/** Characters that strict YAML readers reject or treat as line breaks, other than control characters. */
+const ESCAPED = /[\u2028\u2029\ufeff\ufffe\uffff]/g
 
 /** Texts that need no quotes in any version of YAML. */
 const PLAIN = /^[\p{L}_][\p{L}\p{N}_.,/()+-]*(?: [\p{L}\p{N}_.,/()+-]+)*$/u
@@ -23,7 +24,10 @@ const WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i
 const leaf = (value: Leaf): string => {
   if (typeof value === 'object') return value.json
   if (typeof value === 'string' && PLAIN.test(value) && !WORDS.test(value)) return value
-  return JSON.stringify(value).replace(ESCAPED, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return escapeControl(JSON.stringify(value)).replace(
+    ESCAPED,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 const linesOf = (tree: Tree): readonly string[] => {
@@ -50,7 +54,7 @@ export const jsonText = (tree: Tree): string => {
       isLeaf(value) && typeof value === 'object' ? `${mark}${aside.push(value.json) - 1}` : value,
     2,
   )
-  return `${text.replace(new RegExp(`"${mark}(\\d+)"`, 'g'), (_, index: string) => aside[Number(index)]!)}\n`
+  return `${escapeLines(text).replace(new RegExp(`"${mark}(\\d+)"`, 'g'), (_, index: string) => aside[Number(index)]!)}\n`
 }
 
 /** A namespace with its content. */
@@ -113,7 +117,8 @@ const flagTree = ({ flag, rules, rollouts }: WholeFlag, lost: (flag: Flag) => ne
     type: flag.type,
     description: filled(flag.description),
     enabled: flag.enabled,
-    metadata: Object.keys(flag.metadata).length === 0 ? undefined : { json: JSON.stringify(flag.metadata) },
+    metadata:
+      Object.keys(flag.metadata).length === 0 ? undefined : { json: escapeControl(JSON.stringify(flag.metadata)) },
     variants: filled(variants),
     rules: filled(ruleTrees),
     rollouts: filled(rolloutTrees),

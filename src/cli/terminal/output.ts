@@ -1,5 +1,5 @@
 import Table from 'cli-table3'
-import { escapeControl } from '../../base/control-characters.ts'
+import { escapeControl, escapeLines } from '../../base/control-characters.ts'
 import { csvOf } from '../../base/csv.ts'
 import { fail } from '../../base/failure.ts'
 import { printForeign, type Terminal } from './terminal.ts'
@@ -67,7 +67,10 @@ export const at = (value: unknown, path: string): unknown => {
   return undefined
 }
 
-const raw = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+/** JSON whose texts cannot control a terminal behind a pipe. */
+const jsonOf = (value: unknown, indent?: number): string => escapeLines(JSON.stringify(value, undefined, indent))
+
+const raw = (value: unknown): string => (typeof value === 'string' ? value : jsonOf(value))
 
 /** Prints one item: as a table, JSON or its name, or one field without a newline. */
 export const printOne = <T>(
@@ -97,8 +100,8 @@ export const printOne = <T>(
         look,
       ),
     csv: () => csvOf([item], columns),
-    json: () => `${JSON.stringify(item, undefined, 2)}\n`,
-    ndjson: () => `${JSON.stringify(item)}\n`,
+    json: () => `${jsonOf(item, 2)}\n`,
+    ndjson: () => `${jsonOf(item)}\n`,
     name: () => `${name(item)}\n`,
   }
   const text = forms[look.output]()
@@ -123,8 +126,8 @@ export const printMany = <T>(
   const forms: Readonly<Record<Format, () => string>> = {
     table: () => table(terminal, items, columns, look),
     csv: () => csvOf(items, columns),
-    json: () => `${JSON.stringify(whole, undefined, 2)}\n`,
-    ndjson: () => items.map((item) => `${JSON.stringify(item)}\n`).join(''),
+    json: () => `${jsonOf(whole, 2)}\n`,
+    ndjson: () => items.map((item) => `${jsonOf(item)}\n`).join(''),
     name: () => items.map((item) => `${name(item)}\n`).join(''),
   }
   const text = forms[look.output]()

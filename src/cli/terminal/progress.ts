@@ -1,5 +1,6 @@
 import { Presets, SingleBar } from 'cli-progress'
 import type { Clock } from '../../base/clock.ts'
+import { escapeControl } from '../../base/control-characters.ts'
 import type { Progress } from '../../base/progress.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -37,7 +38,11 @@ export const progressBar = (
     current = { name, from: monotonic(), done }
     if (!terminal) return
     bar = new SingleBar(
-      { format: `${name} {bar} {value}/{total} {rate} ${unit}/s, {left}`, stream: stderr, hideCursor: true },
+      {
+        format: `${escapeControl(name)} {bar} {value}/{total} {rate} ${unit}/s, {left}`,
+        stream: stderr,
+        hideCursor: true,
+      },
       Presets.shades_classic,
     )
     bar.start(total, done, { rate: 0, left: rest(Infinity) })
