@@ -1,3 +1,5 @@
+import { isPrintable } from '../base/control-characters.ts'
+
 /** Claims of an ID token, by name. */
 export type Claims = Readonly<Record<string, unknown>>
 
@@ -41,8 +43,8 @@ export const lackOf = (claims: Claims, claim: string, assumeVerified = false): s
 }
 
 /**
- * Texts of a claim: its value, or the items of its list. Empty for a reference and for an e-mail address that is not
- * verified.
+ * Texts of a claim without control characters: its value, or the items of its list. Empty for a reference and for an
+ * e-mail address that is not verified.
  */
 export const textsOf = (claims: Claims, claim: string, assumeVerified = false): readonly string[] => {
   const path = pathOf(claim)
@@ -50,7 +52,7 @@ export const textsOf = (claims: Claims, claim: string, assumeVerified = false): 
   if (path[0] === 'email' && !isVerified(claims['email_verified'], assumeVerified)) return []
   const value = path.reduce(member, claims as unknown)
   const all: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return all.filter((one) => typeof one === 'string')
+  return all.filter((one): one is string => typeof one === 'string' && isPrintable(one))
 }
 
 /** Claim that an access rule compares: the name of the claim, and the values that the rule accepts. */

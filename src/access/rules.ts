@@ -1,3 +1,4 @@
+import { isPrintable } from '../base/control-characters.ts'
 import { type Claims, isReferenced, lackOf, textsOf } from './claims.ts'
 import { type Grant, type Holding, isKey, meaningsIn, meaningsOf } from './grants.ts'
 import type { Role } from './roles.ts'
@@ -16,8 +17,9 @@ export const foldDomain = (address: string): string => {
   return domain === 0 ? address : address.slice(0, domain) + foldName(address.slice(domain))
 }
 
-/** Returns true if the list contains the name, regardless of case. */
-export const listsName = (list: readonly string[], name: string): boolean => list.map(foldName).includes(foldName(name))
+/** Returns true if the list contains the name, regardless of case. No list contains a name with a control character. */
+export const listsName = (list: readonly string[], name: string): boolean =>
+  isPrintable(name) && list.map(foldName).includes(foldName(name))
 
 /** Team names in the form of rules: `organization/slug`. */
 export const teamNames = (teams: Readonly<Record<string, readonly string[]>>): readonly string[] =>
@@ -93,7 +95,8 @@ export const isGoverned = ({
   readonly unmatched?: unknown
 }): boolean => rules.length > 0 || unmatched !== undefined
 
-const covers = (listed: readonly string[], name: string): boolean => listed.includes('*') || listed.includes(name)
+const covers = (listed: readonly string[], name: string): boolean =>
+  isPrintable(name) && (listed.includes('*') || listed.includes(name))
 
 /** Normalizes a text of a claim for comparison. The domain of an e-mail address is case-insensitive. */
 const compared = (claim: string): ((text: string) => string) => (claim === 'email' ? foldDomain : (text) => text)

@@ -8,3 +8,9 @@ export const escapeControl = (text: string): string => text.replace(STEERING, es
 /** The same for a text of several lines; keeps tabs and line ends. In JSON the escapes keep their meaning. */
 export const escapeLines = (text: string): string =>
   text.replace(STEERING, (sign) => (sign === '\n' || sign === '\t' ? sign : escaped(sign)))
+
+/**
+ * Returns true if a text of an identity can match a pattern or a name of the configuration: it has no control character
+ * and does not change the writing direction.
+ */
+export const isPrintable = (text: string): boolean => text.search(STEERING) === -1

@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js'
 import { foldDomain } from '../access/rules.ts'
+import { isPrintable } from '../base/control-characters.ts'
 
 /** Returns true for a valid RE2 pattern. RE2 matches in linear time, without back references and look-around. */
 export const isPattern = (text: string): boolean => {
@@ -24,10 +25,10 @@ export const canBeAddress = (text: string): boolean => {
 
 /**
  * Matcher of e-mail addresses. The address must match one of the patterns as a whole, unchanged or with its domain in
- * lower case; without patterns every address matches (api.md §5.5).
+ * lower case, and must have no control character; without patterns every address matches (api.md §5.5).
  */
 export const emailMatcher = (patterns: readonly string[]): ((email: string) => boolean) => {
   const compiled = patterns.map((pattern) => RE2JS.compile(pattern))
   const matches = (address: string) => compiled.some((pattern) => pattern.testExact(address))
-  return (email) => compiled.length === 0 || matches(email) || matches(foldDomain(email))
+  return (email) => compiled.length === 0 || (isPrintable(email) && (matches(email) || matches(foldDomain(email))))
 }

@@ -246,3 +246,23 @@ await t.test('rules ignore upper and lower case only in user names of a code hos
   t.equal(byClaim('hd', 'Example.com', { hd: 'example.com' }), 'nothing')
   t.equal(texts([{ ...workloads, namespaces: ['Shop'] }], account('shop')), 'nothing', 'nor in namespaces of a cluster')
 })
+
+await t.test('no rule matches a text with a control character', (t) => {
+  const grants = [{ place: '*', role: 'viewer' }]
+  const rules: readonly Rule[] = [
+    { name: 'a', method: 'oidc', provider: 'p', claim: 'groups', anyOf: ['ops', 'ops\0'], grants },
+    { name: 'b', method: 'codehost', organizations: ['ops\u202e'], teams: ['ops/a\0'], grants },
+    { name: 'c', method: 'orchestrator', namespaces: ['*'], serviceAccounts: ['*'], grants },
+  ]
+  const subjects: readonly (readonly [plain: boolean, Subject])[] = [
+    [true, { method: 'oidc', provider: 'p', claims: { groups: ['ops'] } }],
+    [false, { method: 'oidc', provider: 'p', claims: { groups: ['ops\0'] } }],
+    [false, { method: 'codehost', organizations: ['ops\u202e'], teams: { ops: ['a\0'] } }],
+    [true, { method: 'orchestrator', namespace: 'n', account: 'a' }],
+    [false, { method: 'orchestrator', namespace: 'n\n', account: 'a' }],
+    [false, { method: 'orchestrator', namespace: 'n', account: 'a\u0085' }],
+  ]
+  for (const [plain, subject] of subjects)
+    t.equal(matchingRules({ rules, assumeVerified: [] }, subject).length, plain ? 1 : 0, JSON.stringify(subject))
+  t.end()
+})

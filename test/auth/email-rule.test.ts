@@ -42,3 +42,11 @@ await t.test('of an e-mail address only the part before the @ is case-sensitive'
     t.equal(matches(email), outcome, email)
   t.equal(emailMatcher(['ada@example\\.com'])('Ada@example.com'), false)
 })
+
+await t.test('no pattern matches an e-mail address with a control character', (t) => {
+  const matches = emailMatcher(['.*@example[.]com', '(?s).*'])
+  for (const sign of ['\0', '\n', '\u007f', '\u009b', '\u202e', '\u2066'])
+    t.equal(matches(`a${sign}@example.com`), false, JSON.stringify(sign))
+  t.equal(matches('\u00e4@example.com'), true)
+  t.end()
+})

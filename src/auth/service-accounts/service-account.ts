@@ -1,3 +1,4 @@
+import { isPrintable } from '../../base/control-characters.ts'
 import { refuse } from '../../base/errors.ts'
 import { isObject, objectOfPart } from '../identity.ts'
 import { SIGNATURES } from '../outgoing/authority.ts'
@@ -129,6 +130,10 @@ const member = (object: Claims | undefined, name: string): Claims | undefined =>
 }
 
 const named = (namespace: unknown, name: unknown): Account | undefined =>
-  typeof namespace === 'string' && typeof name === 'string' && namespace !== '' && name !== ''
+  typeof namespace === 'string' &&
+  typeof name === 'string' &&
+  namespace !== '' &&
+  name !== '' &&
+  isPrintable(namespace + name)
     ? { namespace, name }
     : undefined
