@@ -94,3 +94,16 @@ await t.test('if 1,000 logout tokens wait, the next one is refused, and all othe
   await Promise.all(all)
   t.strictSame([answers.length, answers.filter(({ status }) => status === 200).length], [all.length, all.length - 1])
 })
+
+await t.test('refused logout tokens do not keep a valid one of the same address out', async (t) => {
+  const settings = { 'storage.type': 'embedded', 'rate_limit.enabled': 'true' }
+  const { liar, service } = await everyWay(t, settings)
+  liar.lies = { claims: { sub: 'person' } }
+  const { token } = await logIn(service, OIDC)
+  const refused: number[] = []
+  for (let n = 0; n < 61; n++) refused.push((await sendLogout(service, `not-a-token-${n}`)).status)
+  t.strictSame(refused, [...Array.from({ length: 60 }, () => 400), 429])
+  t.equal((await sendLogout(service, await logoutToken(liar, { sub: 'person' }))).status, 200)
+  t.equal((await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status, 401)
+  t.equal((await sendLogout(service, 'not-a-token')).status, 429)
+})

@@ -5,7 +5,7 @@ import { contextOf } from '../commands/command-context.ts'
 import { addressKey } from '../memory/address-key.ts'
 import type { Call } from '../route/route.ts'
 import type { LoginMethod, LoginService } from '../services/logins.ts'
-import { attemptTurnedAway } from './login-attempts.ts'
+import { attemptTurnedAway, turnedAway } from './login-attempts.ts'
 
 /** Time in ms after which the provider receives an answer, because providers wait for 5 s. */
 export const DEADLINE_MS = 4_500
@@ -24,7 +24,8 @@ const tokenIn = ({ headers, bytes }: FastifyRequest): string => {
 
 /**
  * Ends the sessions that the logout token of a provider names. Resolves when the ends are durable. After 4.5 s the
- * request is refused with `busy`, and the logout continues. A refused token is counted and recorded.
+ * request is refused with `busy`, and the logout continues. A refused token is counted and recorded. Beyond the limit of
+ * an address, refused tokens get 429, and valid ones are accepted.
  */
 export const endAtProvider = async (
   service: LoginService,
@@ -34,6 +35,7 @@ export const endAtProvider = async (
   const { reported } = service.logins
   const { request } = call
   const address = addressKey(request.address)
+  const attempt = { method, provider, isLogout: true } as const
   const work = async (): Promise<void> => {
     if (!service.fresh()) refuse('backend_unavailable')
     const token = await readLogoutToken!(tokenIn(request))
@@ -44,10 +46,13 @@ export const endAtProvider = async (
     )
   }
   const done = reported.gate.run(work, { holder: address }).catch((error: unknown) => {
-    if (error instanceof Refusal) {
-      if (error.status === 400) reported.failures.count(address)
-      attemptTurnedAway(service, request, { method, provider, isLogout: true }, error)
+    if (!(error instanceof Refusal)) throw error
+    if (error.status === 400) {
+      const turned = turnedAway(service, request, attempt, reported.failures, address)
+      if (turned) throw turned
+      reported.failures.count(address)
     }
+    attemptTurnedAway(service, request, attempt, error)
     throw error
   })
   await withTimeout(service.clock, DEADLINE_MS, done, () => refuse('busy'))

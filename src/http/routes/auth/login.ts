@@ -6,10 +6,9 @@ import type { LoginKind } from '../../../events/login.ts'
 import { beginLogin } from '../../login/begin-login.ts'
 import { completeLogin } from '../../login/complete-login.ts'
 import { endAtProvider } from '../../login/end-at-provider.ts'
-import { attemptLimit, returnLimit, turnedAway } from '../../login/login-attempts.ts'
+import { attemptLimit, returnLimit } from '../../login/login-attempts.ts'
 import { loginPage } from '../../login/login-page.ts'
 import { endLogout } from '../../login/logout.ts'
-import { addressKey } from '../../memory/address-key.ts'
 import { route } from '../../route/route.ts'
 import { authentication } from '../../route/statements.ts'
 import type { LoginMethod, LoginService } from '../../services/logins.ts'
@@ -108,14 +107,13 @@ const OIDC = { method: 'oidc', path: '/auth/v1/method/oidc/:provider' } as const
  * switched off, only a callback that is refused.
  */
 export const authOidcRoutes = (app: FastifyInstance, service: LoginService): void => {
-  const { methods, oidc, reported } = service.logins
+  const { methods, oidc } = service.logins
   if (!methods.oidc.enabled) return closedCallback(app, service, OIDC)
   const methodOf = ({ provider = '' }: Readonly<Record<string, string>>) =>
     oidc.get(provider) ?? refuse('not_found', `requested provider "${provider}": provider not found`)
   const { path } = OIDC
   loginRoutes(app, service, OIDC, methodOf)
   const shared = { ...authentication, access: { credential: 'public' }, answer: Nothing } as const
-  const attempt = { method: 'oidc', isLogout: true } as const
   route(app, {
     ...shared,
     method: 'POST',
@@ -125,7 +123,6 @@ export const authOidcRoutes = (app: FastifyInstance, service: LoginService): voi
     ownsIdempotency: true,
     summary:
       'End the sessions of a person whom the provider signed out. The provider sends a logout token (OpenID Connect Back-Channel Logout 1.0).',
-    limit: (request) => turnedAway(service, request, attempt, reported.failures, addressKey(request.address)),
     form: LogoutForm,
     errorBody: logoutError,
     errors: [
