@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { CLIENT_TOKEN } from '../base/token-form.ts'
 import type { Method } from '../events/token.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -16,7 +17,7 @@ export type TokenKind = keyof typeof prefixes
 
 const BODY = 43
 const CHECK = 6
-const OWN_FORM = new RegExp(`^(?:${Object.values(prefixes).join('|')})[0-9A-Za-z]{${BODY + CHECK}}$`)
+const OWN_FORM = new RegExp(`^${CLIENT_TOKEN.source}$`)
 
 const FORM = /^[A-Za-z0-9._~+/=-]{1,255}$/
 /** Form of any client token, including an operator's bootstrap token (api.md §3.1), for messages. */

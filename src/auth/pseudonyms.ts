@@ -28,6 +28,8 @@ export const pseudonyms = (pepper: Uint8Array, erased: ReadonlySet<string> = new
     logoutToken: (issuer: string, jti: string): string => name('jti', 'logout', issuer, jti),
     /** Pseudonym of a claim value that identifies a person. */
     claim: (claim: string, value: string): string => name('claim', claim, value),
+    /** Digest of the text of a filter of the history, which may name a person. */
+    filter: (filter: string, text: string): string => name('filter', filter, text),
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Clock } from '../base/clock.ts'
 import { fail } from '../base/failure.ts'
+import { CLIENT_TOKEN } from '../base/token-form.ts'
 import { parseDuration } from '../config/types.ts'
 import { instantOf } from '../contract/readers/value.ts'
 import { type Client, client, DEFAULT_ADDRESS } from './client/client.ts'
@@ -174,10 +175,12 @@ export const withReason = (command: Command): Command =>
   command.option('--reason <text>', 'reason, kept in the history')
 
 /** Validates a reason. */
-export const reasonOf = (reason: string, option = '--reason'): string =>
-  reason.trim() === '' || /\p{Cc}|\p{Surrogate}/u.test(reason) || [...reason].length > 500
+export const reasonOf = (reason: string, option = '--reason'): string => {
+  if (CLIENT_TOKEN.test(reason)) fail('usage', `${option} must not contain a client token.`)
+  return reason.trim() === '' || /\p{Cc}|\p{Surrogate}/u.test(reason) || [...reason].length > 500
     ? fail('usage', `${option} must be 1 to 500 characters, without control characters.`)
     : reason
+}
 
 /** Header with the reason in UTF-8; empty without a reason. */
 export const reasonHeaders = (reason: string | undefined): Readonly<Record<string, string>> =>

@@ -105,7 +105,7 @@ export const historyReadEvents = {
       {
         format: word('Format of the answer.', 'value of the query `format`'),
         filter: texts(
-          'Filters as given, by parameter. Of texts longer than 4,096 characters together, the rest is replaced by `… sha256:` and the digest of the whole text.',
+          'Filters by parameter. Words of the service, times, positions, ids, and keys that the history knows are as given, up to 4,096 characters together; each other text is `filter-` and its keyed digest of 22 characters.',
         ),
         fromIndex: count('Index of the first event of the range.'),
         toIndex: Type.Optional(count('Index after the last event of the range; absent for a live stream.')),

@@ -43,7 +43,9 @@ export const refusalEvents = {
       ...refused,
       right: Type.Optional(word('The missing right.', 'name of a right')),
       namespace: Type.Optional(
-        key('Namespace of the missing right, or `*` for all namespaces; absent: the right is missing everywhere.'),
+        key(
+          'Namespace of the missing right, or `*` for all namespaces; `?`: the request named a text that is no key; absent: the right is missing everywhere.',
+        ),
       ),
     }),
     (before) => before,

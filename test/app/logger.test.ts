@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { constants, openSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { newDirectory } from '../adapters/embedded/store.ts'
@@ -40,6 +41,20 @@ for (const encoding of ['json', 'console']) {
     const told = errors(child)
     t.equal((await once(child, 'close'))[0], 0)
     t.equal(told(), 'error: the log cannot be written: ENOSPC: no space left on device, write\n')
+  })
+}
+
+for (const encoding of ['json', 'console']) {
+  await t.test(`a client token in a log line is replaced: ${encoding}`, async (t) => {
+    const file = join(await newDirectory(t), 'service.log')
+    const [token, first] = ['rcs_', 'rcb_'].map((prefix) => prefix + '0'.repeat(49))
+    const lines = `log.warn({ why: 'x${token}y', err: new Error('${token}') }, '${token}')
+      log.info({ client_token: '${first}' }, 'created')`
+    t.equal((await once(processOf({ encoding, file }, lines), 'close'))[0], 0)
+    const text = await readFile(file, 'utf8')
+    t.notOk(text.includes(token!))
+    t.match(text, /x\[client token\]y/)
+    t.match(text, first!, 'the first token is shown')
   })
 }
 

@@ -233,3 +233,20 @@ await t.test('an import with --drop brings each state to each other state, and t
     t.equal(await positionOf(service), before)
   }
 })
+
+await t.test('an import of a document with a client token in a text writes nothing', async (t) => {
+  const service = await startService(t)
+  const root = { url: service.url, token: service.token }
+  const secret = `rct_${'0'.repeat(49)}`
+  for (const [what, document] of [
+    ['name', `flags:\n- {key: a, name: ${secret}}\n`],
+    ['description', `flags:\n- {key: a, name: A, variants: [{key: v, description: see ${secret}}]}\n`],
+    [
+      'value',
+      `segments:\n- {key: s, name: S, constraints: [{type: STRING_COMPARISON_TYPE, property: p, operator: eq, value: ${secret}}]}\n`,
+    ],
+  ] as const) {
+    const why = new RegExp(`${what}: must not contain a client token`)
+    await refusedWith(t, [service, root], [1, why], file(`flags: [{key: first, name: F}]\n---\n${document}`))
+  }
+})

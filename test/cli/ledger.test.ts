@@ -70,6 +70,8 @@ await t.test('the ledger is resumed, rebuilt and restarted on the command line',
 
   const key = await readFile(join(data, 'signing-key.pem'), 'utf8')
   t.match(await ledger('restart', '--reason', ' ', '--yes'), { exit: 2 })
+  const withToken = await ledger('restart', '--reason', `not rct_${'0'.repeat(49)}`, '--yes')
+  t.match(withToken, { exit: 2, err: /--reason must not contain a client token/ })
   const restarted = await ledger('restart', '--reason', 'a drill', '--yes')
   t.match(restarted, { exit: 0, out: /^\S+\+[0-9a-f]{8}\+\S+\n$/, err: /A new ledger begins/ })
   t.not(await readFile(join(data, 'signing-key.pem'), 'utf8'), key)

@@ -131,8 +131,7 @@ await t.test('the record of an event stream has only filters, in bounded length'
   const [, one, other] = await recorded()
   for (const filter of [one!, other!]) {
     t.strictSame(Object.keys(filter).toSorted(), ['q', 'stream'])
-    t.match(filter['stream'], /^(?:\u{1f600}){1000},j+… sha256:[0-9a-f]{64}$/u)
-    t.ok(JSON.stringify(filter).length < 4_300)
+    for (const text of Object.values(filter)) t.match(text, /^filter-[\w-]{22}$/)
   }
   t.not(one!['stream'], other!['stream'], 'a digest names the whole text')
 })

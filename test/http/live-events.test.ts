@@ -41,6 +41,7 @@ const streaming = async (reach: Reach = FULL, namespaceKey?: string) => {
     seen: (_: bigint, withinMs: number) => clock.sleep(withinMs),
     historyStreams: streamSlots(1),
     historyReads: { continues: () => true, counted: () => undefined, followed: () => undefined },
+    flagStore: { row: () => ({}) },
     pastReadings: { holderOf: async (id: string) => id },
   }
   const reachNow = reachAuthorizedNow({

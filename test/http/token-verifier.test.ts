@@ -4,6 +4,7 @@ import { bitOf } from '../../src/access/rights.ts'
 import { mint, plausible } from '../../src/auth/client-token.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { Refusal } from '../../src/base/errors.ts'
+import { CLIENT_TOKEN } from '../../src/base/token-form.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
@@ -140,6 +141,8 @@ await t.test('tokens of every earlier format are accepted, and mistyped ones are
     t.ok(plausible(form), form)
     t.notOk(plausible(`${form.slice(0, 9)}${form[9] === 'x' ? 'y' : 'x'}${form.slice(10)}`), form)
   }
+  for (const kind of [...METHODS, 'bootstrap', 'publishable'] as const)
+    t.match(`x${mint(kind)}.`, CLIENT_TOKEN, `a token of ${kind} is found in a text`)
   for (const kind of [...METHODS, 'bootstrap'] as const) {
     const [minted, known] = [mint(kind), forms.find((form) => form.startsWith(mint(kind).slice(0, 4)))]
     t.equal(minted.length, known?.length, `a token of ${kind} has a form that stands here`)

@@ -4,6 +4,7 @@ import { type DestinationStream, destination, pino } from 'pino'
 import { privateFile } from '../../adapters/embedded/files/secret-file.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
+import { withoutTokens } from '../../base/token-form.ts'
 import type { Config } from '../../config/load.ts'
 
 /** Maximum bytes of lines that wait for a slow reader. Further log lines are dropped and counted. */
@@ -83,7 +84,7 @@ const linesToPipe = (
 
 /**
  * Logger with one line per record, at the configured level. Callers pass no secrets; fields with the names of secrets
- * are removed.
+ * are removed, and client tokens in a line are replaced.
  */
 export type Logger = ReturnType<typeof loggerOf>['logger']
 
@@ -166,6 +167,7 @@ export const loggerOf = ({ level: least, encoding, file }: Config['log'], clock:
     level: least.toLowerCase(),
     redact,
     base: null,
+    hooks: { streamWrite: withoutTokens },
     formatters: { level: (_label: string, number: number) => ({ level: level(number) }) },
     timestamp: () => `,"time":"${clock.now().toISOString()}"`,
   }

@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from 'typebox'
 import { invalid, Refusal, refuse } from '../../base/errors.ts'
+import { CLIENT_TOKEN } from '../../base/token-form.ts'
 
 /** A JSON object before its fields are read. */
 export type Raw = Readonly<Record<string, unknown>>
@@ -27,11 +28,15 @@ export const fits = (text: string, max: number): boolean =>
 export const fitsBytes = (text: string, max: number): boolean =>
   text.length * 3 <= max || Buffer.byteLength(text) <= max
 
-/** Refuses text that cannot be stored: unpaired surrogates, NUL, and control characters if `control` is false. */
+/**
+ * Refuses text that cannot be stored: unpaired surrogates, NUL, client tokens, and control characters if `control` is
+ * false.
+ */
 export const storable = (text: string, name: string, control: boolean): void => {
   if (/\p{Surrogate}/u.test(text)) invalid(name, 'must not contain unpaired surrogates')
   if (!control && /\p{Cc}/u.test(text)) invalid(name, 'must not contain control characters')
   if (text.includes('\0')) invalid(name, 'must not contain NUL')
+  if (CLIENT_TOKEN.test(text)) invalid(name, 'must not contain a client token')
 }
 
 /** Sets a field, including one named `__proto__`. */

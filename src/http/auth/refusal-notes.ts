@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { EVERYWHERE, isKey } from '../../access/grants.ts'
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import { type Refusal, whyOf } from '../../base/errors.ts'
+import { CLIENT_TOKEN } from '../../base/token-form.ts'
 import type { Refused } from '../../jobs/refusals.ts'
 import { addressKey } from '../memory/address-key.ts'
 import type { AuthServices } from '../services/auth.ts'
@@ -9,6 +11,9 @@ import type { LoginServices } from '../services/logins.ts'
 
 /** Token of a refused request; `provider` is set if a login issued it. */
 type RefusedToken = { readonly id?: string | undefined; readonly provider?: string | undefined }
+
+/** True for `*`, and for a text that can be the key of a namespace. Any other text is not recorded. */
+const isPlace = (text: string): boolean => text === EVERYWHERE || (isKey(text) && !CLIENT_TOKEN.test(text))
 
 /** The refused request, as the history records it. */
 const refusedOf = (request: FastifyRequest, { reason, metadata }: Refusal): Refused => {
@@ -19,7 +24,7 @@ const refusedOf = (request: FastifyRequest, { reason, metadata }: Refusal): Refu
     requestId: request.id,
     network: addressKey(request.address),
     ...(right !== undefined && { right }),
-    ...(namespace !== undefined && { namespace }),
+    ...(namespace !== undefined && { namespace: isPlace(namespace) ? namespace : '?' }),
   }
 }
 

@@ -1,3 +1,4 @@
+import { CLIENT_TOKEN } from '../../base/token-form.ts'
 import { revisionMoved } from '../../commands/decider.ts'
 import type { Context } from '../../commands/envelope.ts'
 import type { Stored } from '../../events/log.ts'
@@ -6,7 +7,7 @@ import type { CommandServices } from '../services/commands.ts'
 
 /**
  * Context of the commands of a request. Address and user agent are encrypted with the key of the caller, or of the day
- * for an anonymous caller.
+ * for an anonymous caller. A user agent that contains a client token is left out.
  */
 export const contextOf = (
   { request, caller, requestId, route }: Call<unknown, unknown>,
@@ -22,7 +23,10 @@ export const contextOf = (
       caller.actor.id === undefined
         ? `network-${service.now().toISOString().slice(0, 10)}`
         : `token-${caller.actor.id}`,
-    origin: { ip: request.address, ...(userAgent !== undefined && { userAgent: userAgent.slice(0, 512) }) },
+    origin: {
+      ip: request.address,
+      ...(userAgent !== undefined && !CLIENT_TOKEN.test(userAgent) && { userAgent: userAgent.slice(0, 512) }),
+    },
     ...request.directives,
   }
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { EVERYWHERE } from '../../access/grants.ts'
 import { allowed, type Reach } from '../../access/reach.ts'
 import { bitOf } from '../../access/rights.ts'
@@ -33,6 +32,7 @@ import { parametersOf } from '../wire/path.ts'
 import { batched, listed } from '../wire/pieces.ts'
 import type { Answer, Json } from '../wire/reply.ts'
 import { ledgerNotBegun } from './newest-checkpoint.ts'
+import { recordedFilter } from './recorded-filter.ts'
 
 /** Counts a read of the history that returns `events` events (api.md §16.6). A HEAD request is not recorded. */
 export const countReading = (
@@ -51,7 +51,7 @@ export const opensPersonal = (asked: Query): boolean => personalIn(asked)?.perso
 
 type OpeningCall = Call<unknown, { readonly personal: 'sealed' | 'open' }>
 
-/** A read of the history as its record describes it: format, filter as given, and range of indexes. */
+/** A read of the history as its record describes it: format, recorded filter, and range of indexes. */
 type RecordedRead = {
   readonly format: string
   readonly filter: Readonly<Record<string, string>>
@@ -113,25 +113,9 @@ export const selectionBy = (asked: EventFilters): Selection => {
   return { filter: filterIn(asked), bounds: { after, before, afterIndex, beforeIndex } }
 }
 
-/** Maximum length of the texts of a recorded filter together, in UTF-16 units. */
-const RECORDED = 4_096
-
-/** First part of a text, and the SHA-256 digest of the whole text. */
-const cut = (text: string, length: number): string =>
-  `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}… sha256:${createHash('sha256').update(text).digest('hex')}`
-
-/** Filters of a request as given, by declared name. Text beyond `RECORDED` is replaced by a digest. */
-export const filterGiven = ({ request }: EventsCall): Readonly<Record<string, string>> => {
-  const given = [...query.filters(parametersOf(request))].filter(([, text]) => text !== '')
-  let left = RECORDED
-  return Object.fromEntries(
-    given.map(([name, text]) => {
-      const kept = text.length <= left ? text : cut(text, left)
-      left = Math.max(0, left - text.length)
-      return [name, kept]
-    }),
-  )
-}
+/** Filters of a request, as the history records them. */
+export const filterGiven = (service: HistoryService, { request }: EventsCall): Readonly<Record<string, string>> =>
+  recordedFilter(service, query.filters(parametersOf(request)))
 
 /** Indexes of a range of the log: the first one, and the one after the last. */
 export const indexesOf = ({ low, high }: LogRange): { readonly fromIndex: number; readonly toIndex: number } => {
@@ -231,7 +215,7 @@ const placeOf = async (
 const openingOf = async (service: HistoryService, call: EventsCall, { filter, bounds }: Selection, head: Head) => {
   if (!isOpening(call)) return undefined
   const indexes = indexesOf(await service.history.range(filter, bounds, head))
-  return recordedOpening(service, call, { format: 'json', filter: filterGiven(call), ...indexes })
+  return recordedOpening(service, call, { format: 'json', filter: filterGiven(service, call), ...indexes })
 }
 
 /** One page of events as JSON (api.md §16.4). */

@@ -123,7 +123,7 @@ export const eventStreamAnswer = async (
   const over = streamOf(service, call, () => {
     if (!isIndividual) historyReads.counted(caller.actor, { route, format, events: count(), opened: false })
   })
-  const record = { format, filter: filterGiven(call), fromIndex: from, toIndex: to }
+  const record = { format, filter: filterGiven(service, call), fromIndex: from, toIndex: to }
   const open = await recordedOpening(service, call, record)
   if (isIndividual && !open)
     await historyReads.exported(contextOf(call, service), route, { ...record, personal: false })

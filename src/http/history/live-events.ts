@@ -137,7 +137,7 @@ export const liveEvents = (service: HistoryService) => {
     const headers = { 'content-type': 'text/event-stream' }
     if (request.method === 'HEAD') return { body: undefined, chunks: [], headers }
     const holder = await holderOfRequest(pastReadings, request)
-    const stream = { holder, actor: caller.actor, filter: filterGiven(call), fromIndex: start.index + 1 }
+    const stream = { holder, actor: caller.actor, filter: filterGiven(service, call), fromIndex: start.index + 1 }
     const over = streamOf(service, call, () => historyReads.followed(stream))
     const record = { format: 'sse', filter: stream.filter, fromIndex: stream.fromIndex }
     const open = await recordedOpening(service, call, record)

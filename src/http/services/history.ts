@@ -15,7 +15,8 @@ import type { LoginServices } from './logins.ts'
 import type { TokenServices } from './tokens.ts'
 
 /** Services of the routes of the history and its ledger. */
-export type HistoryServices = Pick<FlagServices, 'asOf' | 'pageTokens'> &
+export type HistoryServices = Pick<FlagServices, 'asOf' | 'pageTokens' | 'flagStore'> &
+  Pick<LoginServices, 'logins'> &
   Pick<EvaluationServices, 'seen'> & {
     readonly history: History
     readonly historyReads: HistoryReadRecorder

@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { EVERYWHERE } from '../../access/grants.ts'
 import { viewBehind } from '../../as-of/reads.ts'
 import { refuse } from '../../base/errors.ts'
+import { CLIENT_TOKEN } from '../../base/token-form.ts'
 import { positionOf } from '../../contract/readers/moment.ts'
 import { lengthOf } from '../../contract/readers/value.ts'
 import type { NewToken } from '../../contract/token.ts'
@@ -126,13 +127,14 @@ const REASON_MAX = 500
 
 /**
  * `Event-Reason`: the caller's reason for a change, in UTF-8, stored with the events. Refuses more than 500 characters
- * and control characters with 400 `invalid_header`.
+ * client tokens, and control characters with 400 `invalid_header`.
  */
 export const eventReason = (headers: IncomingHttpHeaders): string | undefined => {
   const latin1 = headerText(headers, 'event-reason')?.trim()
   if (latin1 === undefined || latin1 === '') return undefined
   const text = Buffer.from(latin1, 'latin1').toString('utf8')
   if (/[\p{Cc}\ufffd]/u.test(text)) wrongHeader('Event-Reason', 'must be UTF-8 text without control characters')
+  if (CLIENT_TOKEN.test(text)) wrongHeader('Event-Reason', 'must not contain a client token')
   return lengthOf(text) <= REASON_MAX ? text : wrongHeader('Event-Reason', `must be at most ${REASON_MAX} characters`)
 }
 

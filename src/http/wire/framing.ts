@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal } from '../../base/errors.ts'
+import { CLIENT_TOKEN } from '../../base/token-form.ts'
 import { parentIn } from '../../base/tracing.ts'
 import { HEADER_LIMIT } from '../memory/arriving-requests.ts'
 import { emptied, wrongTarget } from './path.ts'
@@ -9,7 +10,7 @@ import { emptied, wrongTarget } from './path.ts'
 /** Request id: the client's if it is valid (api.md §1.2), else a new UUID. */
 export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string => {
   const given = headers['x-request-id']
-  return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
+  return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) && !CLIENT_TOKEN.test(given) ? given : randomUUID()
 }
 
 /** Maximum number of headers in a request. The parser would silently drop any further ones. */
