@@ -145,7 +145,7 @@ await t.test('the commands "subjects erase" and "subjects list" erase a person a
   t.match(await subjects('erase', nobody, '--reason', 'r', '--yes'), { exit: 4, err: /has no subject person-x/ })
   const erased = await subjects('erase', person, '--reason', 'request of the person', '--yes')
   t.match(erased, { exit: 0, out: new RegExp(`^SUBJECT.*\n${person} +1 +network-\\S+ +#\\d+\n$`) })
-  t.match(erased.err, /To erase them too, erase: network-[^]*destroy these copies: subjects\.sqlite/)
+  t.match(erased.err, /To erase them too, erase, from [^:]*: network-[^]*destroy these copies: subjects\.sqlite/)
   t.match(await subjects('list', '--erased', '-o', 'name'), { exit: 0, out: `${person}\n` })
   const file = join(service.directory, 'erased')
   for (const form of ['name', 'json', 'ndjson']) {

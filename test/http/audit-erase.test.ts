@@ -7,7 +7,7 @@ import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { eventsOf } from './events-of.ts'
 import { type Authentication, bearer, everyWay, type Issued, logIn, OIDC, open, refusalOf } from './people.ts'
-import { copyKeys } from './subjects.ts'
+import { copyKeys, loseKeys } from './subjects.ts'
 
 const erase = (
   { request }: Started,
@@ -106,10 +106,19 @@ await t.test('a person who logs in after an erasure is a new subject of the same
 })
 
 await t.test('the addresses of a token and of a day are erased by themselves', async (t) => {
-  const { service } = await everyWay(t)
+  const clock = virtualClock()
+  const { service } = await everyWay(t, {}, { clock })
   const { authentication } = await activeSession(service)
   const subject = await personIn(service)
-  const day = `network-${new Date().toISOString().slice(0, 10)}`
+  const day = `network-${clock.now().toISOString().slice(0, 10)}`
+  const midnight = Date.parse(clock.now().toISOString().slice(0, 10)) + 86_400_000
+  for (const early of [0, midnight - clock.now().getTime(), 500_000]) {
+    clock.jump(early)
+    const { status, message } = refusalOf(await erase(service, day))
+    t.match({ status, message }, { status: 400, message: /must be a day that ended at least ten minutes ago \(UTC\)$/ })
+  }
+  t.strictSame(await erasuresIn(service), [])
+  clock.jump(100_000)
   for (const alone of [`token-${authentication.id}`, day])
     t.match(await erase(service, alone), { status: 200, json: { subject: alone, keys: [alone], networks: [] } })
   t.match(await subjectsOf(service), [{ subject, status: 'open' }])
@@ -179,6 +188,39 @@ await t.test(
     t.ok(await isErased())
   },
 )
+
+await t.test('after a start, one line counts the live people whose personal data cannot be read', async (t) => {
+  const clock = virtualClock()
+  const { service } = await everyWay(t, { 'history.ledger.scrub_interval': '10m' }, { clock })
+  const lines = async () =>
+    (await service.logged()).split('\n').filter((line) => line.includes('have no readable personal'))
+  const scrubbed = async () => {
+    const { json } = await service.request<{ readonly scrub: { readonly at?: string } }>('GET', '/audit/v1/ledger')
+    return json.scrub.at
+  }
+  /** Advances the clock until the next comparison of the log. */
+  const nextScrub = async () => {
+    const before = await scrubbed()
+    await eventually(async () => {
+      await clock.advance(5_000)
+      return (await scrubbed()) !== before
+    }, 'a run')
+  }
+  await logIn(service, OIDC)
+  await logIn(service, OIDC)
+  await nextScrub()
+  t.strictSame(await lines(), [], 'all keys are there')
+  const person = await personIn(service)
+  await service.reopen(() => loseKeys(service))
+  await nextScrub()
+  const [line, ...more] = await lines()
+  t.match(JSON.parse(line!), { level: 'WARN', lost: 1, erased: 0, examined: 2, msg: /restore lost keys/ })
+  t.strictSame(more, [])
+  t.match(await service.metrics(), /^rollcall_subjects_lost_total 1$/m)
+  await erase(service, person)
+  await nextScrub()
+  t.match(JSON.parse((await lines())[1]!), { lost: 0, erased: 1, examined: 2 })
+})
 
 // On servers the time of the next run is that of Redis.
 await t.test(

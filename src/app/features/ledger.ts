@@ -8,7 +8,7 @@ import { startLedger } from '../ledger/first-start.ts'
 import { witnessesOf } from '../ledger/witnesses.ts'
 import { oncePerMinute } from '../telemetry/limited-lines.ts'
 import { hasOwnLine } from '../telemetry/outage-log.ts'
-import { eraseAgain } from './erasures.ts'
+import { checkKeys } from './erasures.ts'
 
 const NAME = 'ledger-scrub'
 /** Time in ms from the start to the first run, and between two looks at a tree that is not built yet. */
@@ -16,13 +16,13 @@ const [FIRST_MS, LOOK_MS] = [60_000, 1_000]
 
 /**
  * Periodic comparison of the whole log with the ledger, on one instance. `every` in ms; 0 for never. Each run first
- * examines the files of the store, and destroys again the keys of erased subjects.
+ * examines the files of the store and the keys of subjects.
  */
 export const scrubJob = (
   every: number,
   { clock, stores: { queue, inspect }, intervals, onError }: Pick<Core, 'clock' | 'stores' | 'intervals' | 'onError'>,
   { scrub, state }: Pick<Ledger, 'scrub' | 'state'>,
-  eraseAgain: () => Promise<void>,
+  checkKeys: (stop: AbortSignal) => Promise<void>,
 ) => {
   const stop = new AbortController()
   let scheduled = Promise.resolve()
@@ -33,7 +33,7 @@ export const scrubJob = (
     intervals.set(NAME, every)
     const run: Ledger['scrub'] = async (...args) => {
       await inspect?.(args[0])
-      await eraseAgain()
+      await checkKeys(args[0])
       return scrub(...args)
     }
     await queue.schedule({ name: NAME, every, run }).catch((error: unknown) => {
@@ -163,7 +163,7 @@ export const ledgerFeatureOf = async (core: Core) => {
     },
   })
   addLedgerGauges(core, ledger)
-  const scrubs = scrubJob(config.history.ledger.scrub_interval, core, ledger, () => eraseAgain(core))
+  const scrubs = scrubJob(config.history.ledger.scrub_interval, core, ledger, (stop) => checkKeys(core, stop))
   return {
     services: { ledger },
     start: async (): Promise<void> => {

@@ -114,7 +114,7 @@ const erase = async (subject: string | undefined, options: EraseOptions, given: 
   const networks = [...new Set(all.flatMap((one) => one.networks))]
   if (networks.length > 0)
     terminal.info(
-      `Addresses from the beginning of logins are sealed with all unknown callers of a day. To erase them too, erase: ${networks.join(' ')}`,
+      `Addresses from the beginning of logins are sealed with all unknown callers of a day. To erase them too, erase, from ten minutes after the end of the day (UTC): ${networks.join(' ')}`,
     )
   if (all.length > 0) terminal.info(COPIES)
 }

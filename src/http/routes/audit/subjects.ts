@@ -1,4 +1,4 @@
-import { refuse } from '../../../base/errors.ts'
+import { invalid, refuse } from '../../../base/errors.ts'
 import type { IssuedToken } from '../../../commands/erase-subject.ts'
 import { erasureRequest, SubjectErased, type SubjectFound, SubjectsFound } from '../../../contract/history/searches.ts'
 import { holder } from '../../../contract/token.ts'
@@ -47,6 +47,16 @@ const networksOf = async ({ keyStates }: ErasureService, tokens: readonly Issued
   return [...days].filter((day) => states.get(day) === 'kept')
 }
 
+/**
+ * Refuses the subject of a day that is not over, or whose logins may still come back. Its addresses would be
+ * unreadable from now on, because an erased subject gets no new key.
+ */
+const insistOnPastDay = ({ clock }: ErasureService, subject: string): void => {
+  const day = new Date(clock.now().getTime() - BEGAN_BEFORE_MS).toISOString().slice(0, 10)
+  if (subject >= `network-${day}` && subject.startsWith('network-'))
+    invalid('subject', 'must be a day that ended at least ten minutes ago (UTC)')
+}
+
 /** POST /audit/v1/subjects/erase: destroys the keys of a subject (api.md §16.18). */
 const eraseSubject: ErasureMount = (app, service) =>
   route(app, {
@@ -63,6 +73,7 @@ const eraseSubject: ErasureMount = (app, service) =>
       const { subject, reason } = call.body
       // A disconnected client does not stop an erasure.
       const stop = new AbortController().signal
+      insistOnPastDay(service, subject)
       if (!(await isKnown(service, subject, stop))) refuse('not_found', `subject "${subject}" not found`)
       // The command names its target by the subject, so If-Match is ignored.
       const { ifMatch: _ifMatch, ...context } = contextOf(call, service)

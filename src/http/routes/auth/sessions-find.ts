@@ -1,13 +1,11 @@
-import { partsOf } from '../../../base/concurrency.ts'
-import { sliced } from '../../../base/event-loop.ts'
 import { personSearch, SessionsFound } from '../../../contract/history/searches.ts'
-import { isLogin } from '../../../events/login.ts'
-import { METHODS, type Method } from '../../../events/token.ts'
-import { ofStatus, placeOf, type TokenPlace, tokensInOrder } from '../../../projections/token-status.ts'
+import type { Method } from '../../../events/token.ts'
+import { placeOf, type TokenPlace } from '../../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../../projections/tokens.ts'
 import { contextOf } from '../../commands/command-context.ts'
 import { leavingOut } from '../../lists/paging.ts'
 import { waitForTokenView } from '../../lists/wait-for-token-view.ts'
+import { BATCH, EXAMINED, LOGINS, liveLogins } from '../../login/live-logins.ts'
 import { takePage } from '../../memory/room.ts'
 import { presentAuthentication } from '../../present/authentication.ts'
 import { route } from '../../route/route.ts'
@@ -16,14 +14,9 @@ import type { CommandServices } from '../../services/commands.ts'
 import type { SearchMount } from '../../services/history.ts'
 import { asOfReading } from '../../steps/as-of-readings.ts'
 
-/** Maximum number of sessions that one page examines and finds. */
-const EXAMINED = 10_000
+/** Maximum number of sessions that one page finds. */
 const FOUND = 100
-const BATCH = 128
-/** Number of profiles that are opened at the same time. */
-const OPENED = 16
 
-const LOGINS: readonly Method[] = METHODS.filter(isLogin)
 /** Attributes of a profile that name a person: email addresses, and login names. */
 const NAMES = /^(?:\w+\.)?(?:email|preferred_username)$/
 
@@ -40,14 +33,6 @@ const isOf = (profile: string, person: string): boolean =>
     ([name, value]) => NAMES.test(name) && typeof value === 'string' && value.toLowerCase() === person,
   )
 
-/** The sessions with their opened profiles. */
-async function* withProfiles({ sealer }: Pick<CommandServices, 'sealer'>, docs: readonly TokenDoc[]) {
-  for (const part of partsOf(docs, OPENED))
-    yield await Promise.all(
-      part.map(async (doc) => ({ doc, profile: doc.profile && (await sealer.open(doc.profile)) })),
-    )
-}
-
 /**
  * Finds the live sessions of the person with this email address or login name, regardless of case. Opens the profiles
  * of at most 10,000 live sessions after the cursor, newest first by method; `next` continues the search. The search
@@ -59,24 +44,18 @@ export const sessionsOf = async (
   from: PersonCursor | undefined,
   stop: AbortSignal,
 ): Promise<Search> => {
-  const [wanted, time] = [person.toLowerCase(), service.now().toISOString()]
+  const wanted = person.toLowerCase()
   const found: TokenDoc[] = []
   let examined = 0
-  const begun = from ? LOGINS.indexOf(from.method) : 0
-  for (const method of LOGINS.slice(begun)) {
-    const where = { method: { equals: [method] }, ...ofStatus.ACTIVE(time) }
-    for (let after = method === from?.method ? from.after : undefined; ; ) {
-      stop.throwIfAborted()
-      if (examined >= EXAMINED || found.length >= FOUND)
-        return { found, examined, next: { method, ...(after && { after }) } }
-      const page = { descending: true, limit: BATCH, count: 1, ...(after && { after }) }
-      const docs = (await tokensInOrder(service.views, where, page)).rows.flatMap(({ doc }) => doc ?? [])
-      for await (const part of sliced(withProfiles(service, docs)))
-        for (const { doc, profile } of part)
-          if (profile && 'text' in profile && isOf(profile.text, wanted)) found.push(doc)
-      examined += docs.length
-      if (docs.length < BATCH) break
-      after = placeOf(docs.at(-1)!, 'createdAt')
+  const isFull = () => examined >= EXAMINED || found.length >= FOUND
+  for (const method of from ? LOGINS.slice(LOGINS.indexOf(from.method)) : LOGINS) {
+    if (isFull()) return { found, examined, next: { method } }
+    for await (const logins of liveLogins(service, method, method === from?.method ? from.after : undefined, stop)) {
+      for (const { doc, profile } of logins)
+        if (profile && 'text' in profile && isOf(profile.text, wanted)) found.push(doc)
+      examined += logins.length
+      if (isFull() && logins.length === BATCH)
+        return { found, examined, next: { method, after: placeOf(logins.at(-1)!.doc, 'createdAt') } }
     }
   }
   return { found, examined, next: undefined }
