@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Clock } from '../../base/clock.ts'
@@ -116,26 +117,26 @@ const newest = async (client: Client, filters: Query, lines: number): Promise<St
   return { shown: found.slice(0, lines).reverse(), range: { afterIndex: last }, last }
 }
 
-/** Index of the last printed event; undefined if there is no file yet. */
+/** Index of the last event that was taken; undefined if there is no file yet. */
 const readCursor = async (file: string): Promise<number | undefined> => {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     const { code } = error as NodeJS.ErrnoException
     return code === 'ENOENT' ? undefined : fail('usage', `The file of --cursor cannot be read (${code}).`)
   })
   if (text === undefined) return undefined
-  return /^\d{1,15}$/.test(text.trim())
+  return /^(?:-1|\d{1,15})$/.test(text.trim())
     ? Number(text)
     : fail('usage', 'The file of --cursor does not contain the index of an event.')
 }
 
 const startOf = async (
-  { cursor, from, lines = LINES }: TailOptions,
+  { from, lines = LINES }: TailOptions,
+  noted: number | undefined,
   client: Client,
   filters: Query,
   now: number,
 ): Promise<Start> => {
-  const last = cursor === undefined ? undefined : await readCursor(cursor)
-  if (last !== undefined) return { shown: [], range: { afterIndex: last }, last }
+  if (noted !== undefined) return { shown: [], range: { afterIndex: noted }, last: noted }
   return from === undefined ? newest(client, filters, lines) : { shown: [], range: rangeFrom(from, now) }
 }
 
@@ -155,15 +156,62 @@ const lineForm = async (format: TailOptions['format'], client: Client): Promise<
   return (json) => cloudEventOf(JSON.parse(json) as HistoryEvent, ledger)
 }
 
-/** Prints events and then notes the last one in the file of the cursor. Resolves when both are done. */
+/** Capacity of a pipe with the bytes that a reader takes at once, and the same for a socket. */
+const [PIPE_BYTES, SOCKET_BYTES] = [131_072, 262_144]
+
+/** Maximum number of written bytes that a reader may have lost when it dies; 0 for a file or terminal. */
+const unreadBytes = ({ streams }: Terminal): number => {
+  const { fd } = streams.stdout as { readonly fd?: number }
+  const found = fd === undefined ? undefined : fstatSync(fd)
+  return found?.isFIFO() ? PIPE_BYTES : found?.isSocket() ? SOCKET_BYTES : 0
+}
+
+/**
+ * Notes in the file of the cursor the last event that the reader of the output must have taken, so that the next run
+ * prints each event that a reader lost when it died. The first note is the event before the first printed one.
+ */
+const cursorOf = (terminal: Terminal, file: string, last: number | undefined) => {
+  const unread = unreadBytes(terminal)
+  let [noted, bytes] = [last, 0]
+  /** Printed events that the reader may not have taken, with the number of bytes at the end of each. */
+  let waiting: { readonly index: number; readonly end: number }[] = []
+  const note = async (index: number): Promise<void> => {
+    if (index === noted) return
+    noted = index
+    await writeWhole(file, `${index}\n`)
+  }
+  return {
+    begin: async (index: number): Promise<void> => {
+      if (noted === undefined) await note(index)
+    },
+    add: (index: number, length: number): void => {
+      bytes += length
+      waiting.push({ index, end: bytes })
+    },
+    move: async (): Promise<void> => {
+      const taken = waiting.filter(({ end }) => end <= bytes - unread)
+      waiting = waiting.slice(taken.length)
+      if (taken.length > 0) await note(taken.at(-1)!.index)
+    },
+  }
+}
+
+/** Prints events, and moves the cursor. Resolves when both are done. */
 const printer =
-  (terminal: Terminal, cursor: string | undefined, line: LineForm) =>
+  (terminal: Terminal, cursor: ReturnType<typeof cursorOf> | undefined, line: LineForm) =>
   async (events: readonly { readonly index: number; readonly json: string }[]): Promise<void> => {
     if (events.length === 0) return
-    const lines = events.flatMap(({ json }) => line(json) ?? [])
-    if (lines.length > 0) terminal.print(escapeLines(`${lines.join('\n')}\n`))
+    await cursor?.begin(events[0]!.index - 1)
+    const lines: string[] = []
+    for (const { index, json } of events) {
+      const text = line(json)
+      const printed = text === undefined ? '' : escapeLines(`${text}\n`)
+      lines.push(printed)
+      cursor?.add(index, Buffer.byteLength(printed))
+    }
+    if (lines.length > 0) terminal.print(lines.join(''))
     await new Promise<void>((flushed) => void terminal.streams.stdout.write('', () => flushed()))
-    if (cursor !== undefined) await writeWhole(cursor, `${events.at(-1)!.index}\n`)
+    await cursor?.move()
   }
 
 const jsonOf = (event: HistoryEvent) => ({ index: event.index, json: JSON.stringify(event) })
@@ -174,8 +222,12 @@ const tail = async (options: TailOptions, given: CommandServices): Promise<void>
   try {
     const client = await clientOf(options, given)
     const filters = filtersOf(options)
-    const { shown, range, last } = await startOf(options, client, filters, clock.now().getTime())
-    const print = printer(terminal, options.cursor, await lineForm(options.format, client))
+    const { cursor: file } = options
+    const noted = file === undefined ? undefined : await readCursor(file)
+    const { shown, range, last } = await startOf(options, noted, client, filters, clock.now().getTime())
+    const cursor = file === undefined ? undefined : cursorOf(terminal, file, noted)
+    const print = printer(terminal, cursor, await lineForm(options.format, client))
+    if (last !== undefined) await cursor?.begin(shown[0] ? shown[0].index - 1 : last)
     await print(shown.map(jsonOf))
     if (options.follow) {
       const query = { ...filters, ...(last === undefined && range) }
@@ -227,7 +279,7 @@ continues behind the last event. Exit code 5 when the credential ends.`,
     )
     .option(
       '--cursor <file>',
-      'file in which the command stores the index of the last printed event; the next run continues after that event',
+      'file in which the command stores the index of an event that its reader has taken; the next run continues after it',
     )
     .action((options: TailOptions) => tail(options, given))
 }
