@@ -203,6 +203,13 @@ await t.test('an import reports all problems before its first write', async (t) 
       'segments[0].constraints[1].property: must not be empty',
       'segments[0].constraints[1].operator: must not be empty',
     ],
+    [
+      1,
+      'segments: [{key: s, name: x, constraints: [{property: p, operator: eq, value: a}, {}]}]',
+      'segments[0].constraints[0].type: must not be empty; allowed: STRING_COMPARISON_TYPE, NUMBER_COMPARISON_TYPE, BOOLEAN_COMPARISON_TYPE, DATETIME_COMPARISON_TYPE, ENTITY_ID_COMPARISON_TYPE',
+      'segments[0].constraints[1].property: must not be empty',
+      'segments[0].constraints[1].operator: must not be empty',
+    ],
     [1, 'namespace: a/b', 'namespace: contains invalid characters'],
     [
       2,

@@ -11,6 +11,7 @@ import {
   present,
   report,
   text,
+  textOrMapping,
   truth,
   valueOrList,
 } from './reader.ts'
@@ -71,7 +72,7 @@ const partsOf = <K extends string, T extends object>(
 /** The namespace of a document, given as text or with name and description. What is not stated stays unchanged. */
 const namespaceOf = (given: Possible, whole: Source) => {
   const found = given && isMapping(given) ? members(given, memberNames.namespace) : undefined
-  const key = text(found ? found.key : given) || 'default'
+  const key = (found ? text(found.key) : textOrMapping(given)) || 'default'
   const [name, description] = [text(found?.name), text(found?.description)]
   const body = { key, ...(name && { name }), ...(description !== undefined && { description }) }
   return { ...located(given ?? whole, found), body }
@@ -80,9 +81,9 @@ const namespaceOf = (given: Possible, whole: Source) => {
 /** Segments given by one key as text, by `key`, or by `keys` with `operator`. */
 const bySegments = (source: Possible) => {
   const found: Members<MemberOf<'rolloutSegment'>> | undefined =
-    source && isMapping(source) ? members(source, memberNames.rolloutSegment) : source && { key: source }
+    source && isMapping(source) ? members(source, memberNames.rolloutSegment) : undefined
   const several = (items(found?.keys) ?? []).map((key) => text(key) ?? '')
-  const one = text(found?.key)
+  const one = found ? text(found.key) : textOrMapping(source)
   if (source && one !== undefined && several.length > 0) report(source, 'must have either key or keys.')
   return {
     segmentKeys: one === undefined ? several : [one],

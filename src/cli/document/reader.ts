@@ -111,12 +111,17 @@ export const isMapping = reader((_, node) => isMap(node))
 /** Items of a list. */
 export const items = reader(itemsOf)
 
+const textOr = (otherwise: string) =>
+  reader((given, node) => {
+    const read = isScalar(node) ? textOf(node, given) : wrong(given, `must be text${otherwise}.`)
+    given.within.use(read.length)
+    return read
+  })
 /** Text of a scalar; numbers and booleans keep the text of the source. */
-export const text = reader((given, node) => {
-  const read = isScalar(node) ? textOf(node, given) : wrong(given, 'must be text.')
-  given.within.use(read.length)
-  return read
-})
+export const text = textOr('')
+/** Text of a member that may also be a mapping, which the caller reads itself. */
+export const textOrMapping = textOr(' or a mapping')
+const textOrList = textOr(' or a list')
 
 /** Value as JSON.parse returns it, with exact integers. */
 export const plain = reader((given) => parseExactly(jsonOf(given)))
@@ -134,7 +139,7 @@ export const amount = typed(['number', 'bigint', 'string'], 'must be a number.')
 /** Text, or a YAML list as JSON: of numbers as they are, or of texts. */
 export const valueOrList = (source: Possible, numbers: boolean): string | undefined =>
   reader((given, node) => {
-    if (!isSeq(node)) return text(given)
+    if (!isSeq(node)) return textOrList(given)
     return numbers ? jsonOf(given) : JSON.stringify(itemsOf(given, node).map((item) => text(item) ?? ''))
   })(source)
 

@@ -24,6 +24,8 @@ type Body = Readonly<Record<string, unknown>>
 /** Fields of a request, each checked by itself, and the check of all together. */
 type Check = { readonly fields: Fields; readonly whole?: ((body: Body) => unknown) | undefined }
 
+const typeNames = comparisonTypes.names.filter((name) => name !== comparisonTypes.wire.unknown)
+
 /** Member of a constraint that a message of `checkConstraint` is about. */
 const memberOf = (message: string): string =>
   message.startsWith('constraint operator')
@@ -37,6 +39,8 @@ const memberOf = (message: string): string =>
 const constraint = (body: Body): void => {
   const read = constraintBody.read(body)
   const found = checkConstraint(read)
+  if (found.kind === 'refused' && body['type'] === undefined)
+    invalid('type', `must not be empty; allowed: ${typeNames.join(', ')}`)
   if (found.kind === 'field') invalid(found.field, found.description)
   if (found.kind !== 'refused') return
   const member = memberOf(found.message)
@@ -71,7 +75,7 @@ type Checked<K extends Kind> = Readonly<Record<Exclude<keyof (typeof CHECKS)[K][
 
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   'flag type': flagTypes.names,
-  'constraint type': comparisonTypes.names.filter((name) => name !== comparisonTypes.wire.unknown),
+  'constraint type': typeNames,
   'segment match_type': matchTypes.names,
   'rule segment.operator': segmentOperators.names,
   'rollout segment.operator': segmentOperators.names,
