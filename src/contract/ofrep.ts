@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { named, type Shown, Text } from './answer.ts'
 import { contextField } from './entity.ts'
-import { text } from './readers/fields.ts'
+import { absent, text } from './readers/fields.ts'
 import { input, query } from './readers/input.ts'
 import type { Raw } from './readers/value.ts'
 
@@ -53,6 +53,17 @@ export type OfrepBulk = Shown<typeof OfrepBulk>
  * of its own for it.
  */
 export const ofrepBody = (noObject: () => Raw) => input({ context: contextField(noObject) }, 'OfrepBody')
+
+/** Body of a bulk request. The context may name the flags, as text or as a list of texts. */
+export const ofrepBulkBody = (noObject: () => Raw, noNames: () => never) => {
+  const field = contextField(noObject)
+  const read: typeof field.read = (value, name) => {
+    const names = typeof value === 'object' && value !== null && 'flags' in value ? value.flags : undefined
+    if (typeof names !== 'string' && !absent(names) && !Array.isArray(names)) noNames()
+    return field.read(value, name)
+  }
+  return input({ context: { ...field, read } }, 'OfrepBulkBody')
+}
 
 const state = text({ stored: false })
 

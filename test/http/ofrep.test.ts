@@ -176,7 +176,9 @@ await t.test('flags are evaluated with OpenFeature remote evaluation (OFREP)', a
     t.strictSame(await keys(['colour', 'on', 'no', ' on ']), ['colour', 'on', 'no: FLAG_NOT_FOUND'])
     t.strictSame(await keys('colour, on ,no'), ['colour', 'on', 'no: FLAG_NOT_FOUND'])
     t.strictSame(await keys([]), await keys(''))
-    for (const flags of [[1], [{ key: 'on' }], [['on']], [true]])
+    t.strictSame(await keys(null), await keys(''))
+    t.match((await one('on', { flags: 7 })).json, { key: 'on', value: true }, 'a property like any other')
+    for (const flags of [[1], [{ key: 'on' }], [['on']], [true], 7, true, { on: true }])
       t.match((await request('POST', O, { context: { flags } })).json, {
         errorCode: 'INVALID_CONTEXT',
         errorDetails: 'invalid field context.flags: must be text or a list of texts',

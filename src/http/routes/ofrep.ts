@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { invalid } from '../../base/errors.ts'
 import { yieldToEventLoop } from '../../base/event-loop.ts'
 import { MOST_REQUESTS } from '../../contract/evaluation.ts'
-import { OfrepBulk, OfrepConfiguration, OfrepEvaluation, ofrepBody, ofrepState } from '../../contract/ofrep.ts'
+import { OfrepBulk, OfrepConfiguration, OfrepEvaluation, ofrepBody, ofrepBulkBody, ofrepState } from '../../contract/ofrep.ts'
 import type { Context } from '../../evaluation/flag.ts'
 import { type Work, workOnOne } from '../../evaluation/segment.ts'
 import { parseTextList } from '../../evaluation/values.ts'
@@ -24,6 +24,8 @@ import { type Answer, jsonOf, ok, written } from '../wire/reply.ts'
 import { held } from '../wire/send.ts'
 
 const body = ofrepBody(badContext)
+const noNames = (): never => invalid('context.flags', 'must be text or a list of texts')
+const bulkBody = ofrepBulkBody(badContext, noNames)
 
 const configurationOf = (enabled: boolean) => ({
   name: 'rollcall',
@@ -39,10 +41,7 @@ const configurationOf = (enabled: boolean) => ({
 const LARGE = 65_536
 
 /** Items of a JSON list of texts. The text of a list begins with a bracket, which no key of a flag contains. */
-const itemsOf = (list: string): readonly string[] => {
-  const items = parseTextList(list)
-  return items ?? invalid('context.flags', 'must be text or a list of texts')
-}
+const itemsOf = (list: string): readonly string[] => parseTextList(list) ?? noNames()
 
 /** Distinct keys in `context.flags`, given as list or as comma-separated text; undefined if it is empty. */
 const keysIn = (named: string): readonly string[] | undefined => {
@@ -144,7 +143,7 @@ export const ofrepRoutes = (
     method: 'POST',
     url: '/ofrep/v1/evaluate/flags',
     summary: 'Evaluate all flags of a namespace, or the flags that are named in context.flags.',
-    body,
+    body: bulkBody,
     query: ofrepState,
     answer: OfrepBulk,
     errors: ['answer_too_large', 'view_behind'],
