@@ -202,6 +202,29 @@ await t.test('unknown environment variables cause a warning, except those of the
   t.match(fromEnv({ ROLLCALL_REDIS_URL: 'redis://r' }).warnings, [/redis\.url has no effect/])
 })
 
+await t.test('the suggestion for an unknown setting has its words, or each word misspelt', async (t) => {
+  const suggested = (name: string) => fromEnv({ [`ROLLCALL_${name}`]: 'x' }).warnings[0]?.split(' effect')[1]
+  const http = 'ROLLCALL_SERVER_HTTP_PORT or ROLLCALL_SERVER_HTTPS_PORT'
+  for (const [name, meant] of [
+    ['SERVER_PORT', http],
+    ['PORT', http],
+    [
+      'SERVER_TIMEOUT',
+      'ROLLCALL_SERVER_HEADERS_TIMEOUT or ROLLCALL_SERVER_REQUEST_TIMEOUT or ROLLCALL_SERVER_KEEP_ALIVE_TIMEOUT',
+    ],
+    ['STORAGE_DIR', 'ROLLCALL_STORAGE_DATA_DIR'],
+    ['DATA', 'ROLLCALL_STORAGE_DATA_DIR'],
+    ['SERVER_HTTPPORT', 'ROLLCALL_SERVER_HTTP_PORT'],
+    ['SERVER_HTPT_PORT', 'ROLLCALL_SERVER_HTTP_PORT'],
+  ] as const)
+    t.equal(suggested(name), ` (did you mean ${meant}?)`, name)
+  for (const name of ['SERVER_COLOUR', 'STORAGE_KIND', 'SERVER_NAME_PORT']) t.equal(suggested(name), '', name)
+  const file = write('server:\n  port: 1\n  wood: 2\n')
+  const { message } = failed(() => loadConfig({ file, env: {} }))
+  t.match(message, /server\.port: is not a setting \(did you mean http_port or https_port\?\)/)
+  t.match(message, /server\.wood: is not a setting \(/)
+})
+
 await t.test('all problems of the configuration are reported at once, each with its key and line', async (t) => {
   const file = write('log:\n  level: LOUD\nserver:\n  http_prt: 1\n  body_limit: x\n')
   const { message, problems } = failed(() =>

@@ -169,7 +169,7 @@ export const readEnvironment = (env: Environment, table: Group) => {
     const named = base === undefined ? undefined : find(base)
     if (base === undefined || named?.setting?.kind.textual !== true) {
       const known = leaves(table).map(([key]) => variableOf(key))
-      warnings.push(`${name} is not a setting and has no effect${didYouMean(name, known)}`)
+      warnings.push(`${name} is not a setting and has no effect${didYouMean(name, known, true)}`)
     } else if (env[base] !== undefined) {
       problems.push({ key: named.key, description: `is set twice: by ${base} and by ${name}`, place: name })
     } else {

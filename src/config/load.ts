@@ -75,7 +75,7 @@ const merge = (node: Node, value: unknown, key: string, placeOf: (key: string) =
         merge(node.each, entry, inner(name), placeOf, reading)
       }
     } else if (Object.hasOwn(node, name)) merge(node[name]!, entry, inner(name), placeOf, reading)
-    else if (!OPEN.has(key)) problem(`is not a setting${didYouMean(name, Object.keys(node))}`, inner(name))
+    else if (!OPEN.has(key)) problem(`is not a setting${didYouMean(name, Object.keys(node), true)}`, inner(name))
   }
 }
 

@@ -20,25 +20,53 @@ export const configError = (problems: readonly Problem[]): ConfigError => {
 export const isConfigError = (error: unknown): error is ConfigError =>
   error instanceof Error && 'problems' in error && Array.isArray(error.problems)
 
+/** Edit distance; two neighbours in the wrong order count once. */
 const distance = (a: string, b: string): number => {
-  let row = Array.from({ length: b.length + 1 }, (_, n) => n)
-  for (const [i, letter] of a.split('').entries()) {
+  let [before, row]: [readonly number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, n) => n)]
+  for (let i = 0; i < a.length; i++) {
     const next = [i + 1]
-    for (let j = 0; j < b.length; j++)
-      next.push(Math.min(row[j + 1]! + 1, next[j]! + 1, row[j]! + (letter === b[j] ? 0 : 1)))
-    row = next
+    for (let j = 0; j < b.length; j++) {
+      const isTurned = i > 0 && a[i - 1] === b[j] && a[i] === b[j - 1]
+      const turned = isTurned ? before[j - 1]! + 1 : Number.POSITIVE_INFINITY
+      next.push(Math.min(row[j + 1]! + 1, next[j]! + 1, row[j]! + (a[i] === b[j] ? 0 : 1), turned))
+    }
+    ;[before, row] = [row, next]
   }
   return row[b.length]!
 }
 
+const isNear = (a: string, b: string): boolean => distance(a, b) <= Math.max(1, Math.floor(b.length / 3))
+
+const wordsIn = (name: string): readonly string[] =>
+  name
+    .slice(0, 200)
+    .replace(/([a-z])(?=[A-Z])/g, '$1_')
+    .toLowerCase()
+    .split(/[._-]/)
+
+/** Edit distance of two names in which each word is near; undefined for names of another meaning. */
+const misspelling = (given: readonly string[], other: readonly string[]): number | undefined => {
+  const steps = distance(given.join(''), other.join(''))
+  const isSame = given.length === other.length && given.every((word, n) => isNear(word, other[n]!))
+  return isSame || steps <= 1 ? steps : undefined
+}
+
 /**
- * ` (did you mean x?)` with the nearest name, if its edit distance is at most a third of its length; else an empty
- * text.
+ * ` (did you mean x?)` with the nearest name, of which each word has an edit distance of at most a third of its length.
+ * Without one, and only if `isPartial`: up to three names that contain all words, first those with the same last word.
  */
-export const didYouMean = (name: string, names: Iterable<string>): string => {
-  const near = [...names]
-    .map((other) => [distance(name.slice(0, 200), other), other] as const)
-    .filter(([steps, other]) => steps <= Math.max(1, Math.floor(other.length / 3)))
-    .sort(([a], [b]) => a - b)
-  return near[0] ? ` (did you mean ${near[0][1]}?)` : ''
+export const didYouMean = (name: string, names: Iterable<string>, isPartial = false): string => {
+  const given = wordsIn(name)
+  const others = Array.from(names, (other) => ({ other, words: wordsIn(other) }))
+  const nearest = others
+    .flatMap(({ other, words }) => {
+      const steps = misspelling(given, words)
+      return steps === undefined ? [] : { other, steps }
+    })
+    .sort((a, b) => a.steps - b.steps)
+  const longer = others
+    .filter(({ words }) => isPartial && given.every((word) => words.includes(word)))
+    .sort((a, b) => Number(b.words.at(-1) === given.at(-1)) - Number(a.words.at(-1) === given.at(-1)))
+  const meant = nearest[0] ? [nearest[0].other] : longer.slice(0, 3).map(({ other }) => other)
+  return meant.length === 0 ? '' : ` (did you mean ${meant.join(' or ')}?)`
 }
