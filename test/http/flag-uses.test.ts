@@ -92,6 +92,7 @@ await t.test('the last evaluation of a flag and the last snapshot of a namespace
     t.same(await list('notEvaluatedSince=2031-06-10T12:59:59Z'), ['never'], 'the hour may hold a later evaluation')
     t.same(await list('evaluatedSince=2031-06-10T12:59:59Z'), ['old', 'new'])
     t.same(await list('evaluatedSince=2031-06-10T13:00:00Z'), ['new'])
+    t.same(await list('notEvaluatedSince=2031-06-10T12:29:59Z'), [], 'none existed at that time')
     const first = await request<FlagList>('GET', '/api/v1/namespaces/shop/flags?sort=lastEvaluatedAt&limit=2')
     t.same(await list(`sort=lastEvaluatedAt&limit=2&pageToken=${first.json.nextPageToken}`), ['new'])
     const wrong = await request('GET', '/api/v1/flags?notEvaluatedSince=yesterday')
@@ -130,6 +131,11 @@ await t.test('the last evaluation of a flag and the last snapshot of a namespace
     await request('GET', path, undefined, { 'if-none-match': String(headers['etag']) })
     t.equal(await fetchedAt(), '2031-06-10T16:00:00.000Z', 'an unchanged one too')
     t.equal(await fetchedAt('&at=2031-06-10T16:00:00Z'), undefined)
+    const unasked = async (query: string) =>
+      (await request<FlagList>('GET', `/api/v1/namespaces/shop/flags?notEvaluatedSince=${query}`)).json.totalCount
+    t.equal(await unasked('2031-06-10T17:00:00Z'), 3)
+    t.equal(await unasked('2031-06-10T16:59:59Z'), 0, 'engines may evaluate what they have fetched')
+    t.equal(await unasked('2031-06-10T15:00:00Z&at=2031-06-10T15:30:00Z'), 3, 'at that moment no hour had ended')
     const authorized = { authorization: `Bearer ${service.token}` }
     const stream = get(`${service.url}/client/v2/environments/default/namespaces/shop/stream`, { headers: authorized })
     await new Promise((opened, failed) => stream.on('response', opened).on('error', failed))

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { maker } from '../http/flags.ts'
-import { signedIn, skip } from './browser.ts'
+import { openBrowser, signIn, skip } from './browser.ts'
+import { startService } from './service.ts'
 
 const N = '/api/v1/namespaces/default'
 const usage = (lastEvaluatedAt?: string, snapshotFetchedAt?: string) => ({ lastEvaluatedAt, snapshotFetchedAt })
@@ -14,9 +15,14 @@ const asksToDelete = async (page: Page) => {
 }
 
 await t.test('lists of flags and the question before a deletion show the last evaluation', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, '/', {}, { forced: [503] })
+  let behind = 31 * 86_400_000
+  const service = await startService(t, { 'rate_limit.enabled': 'false' }, { now: () => new Date(Date.now() - behind) })
   const make = maker(service)
   for (const key of ['asked', 'unasked']) await make.boolean(key)
+  behind = 0
+  await make.boolean('young')
+  const { page } = await openBrowser(t, service, { forced: [503] })
+  await signIn(page, service.token)
   const { status } = await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'asked', entityId: 'e' })
   t.equal(status, 200)
   await page.goto('/ns/default/flags')
@@ -33,14 +39,14 @@ await t.test('lists of flags and the question before a deletion show the last ev
     await page.getByRole('columnheader', { name: 'Last asked' }).getByRole('button').click()
     await page.getByRole('rowheader').first().getByRole('link', { name: 'asked', exact: true }).waitFor()
     const filter = page.getByRole('combobox', { name: 'Last asked' })
-    await filter.selectOption('Not asked for 30 days')
+    await filter.selectOption('Not asked or fetched for 30 days')
     await page.getByRole('heading', { name: 'Flags 1', level: 1 }).waitFor()
     await row('unasked').waitFor()
     await filter.selectOption('Asked in the last 30 days')
     await page.getByRole('rowheader').getByRole('link', { name: 'asked', exact: true }).waitFor()
     t.match(page.url(), /asked=recently/)
     await page.goto(`/ns/default/flags?asked=not&at=${encodeURIComponent(new Date().toISOString())}`)
-    await page.getByRole('heading', { name: 'Flags 2', level: 1 }).waitFor()
+    await page.getByRole('heading', { name: 'Flags 3', level: 1 }).waitFor()
     t.equal(await page.getByRole('combobox', { name: 'Last asked' }).count(), 0, 'a past moment has only some hours')
   })
 

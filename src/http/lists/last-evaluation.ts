@@ -37,6 +37,18 @@ export const snapshotHours = async (
   return (namespace) => last.get(snapshotUseId(namespace))
 }
 
+/** Hour of the last fetch of the snapshot of a namespace. Refuses like `usageOf`. */
+export const fetchHour = async (
+  { evaluations, flagStore }: Recorded & Pick<FlagServices, 'flagStore'>,
+  view: Looked,
+  key: string,
+): Promise<string | undefined> => {
+  const life = 'clock' in view ? (await view.namespace(key))?.doc.incarnation : flagStore.life(key)
+  if (life === undefined) return undefined
+  const id = snapshotUseId({ key, incarnation: life })
+  return (await evaluations.lastOfOrRefuse([id], await momentOf(view))).get(id)
+}
+
 /**
  * Hours of the last evaluation of a flag and of the last fetch of the snapshot of its namespace, each absent if unknown.
  * Refuses with `backend_unavailable` if the records cannot be read.

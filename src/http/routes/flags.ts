@@ -17,7 +17,7 @@ import { singleWithUsage } from '../../contract/resource.ts'
 import { type FlagDoc, usesOf } from '../../projections/flags.ts'
 import { createsOnly } from '../commands/command-context.ts'
 import { flagWriter, namespacedRoute, namespaceOf, takeDocument, viewOf } from '../commands/resource-routes.ts'
-import { evaluationHours, usageOf } from '../lists/last-evaluation.ts'
+import { evaluationHours, fetchHour, usageOf } from '../lists/last-evaluation.ts'
 import { type Looked, listPage } from '../lists/list-page.ts'
 import { flagJson, rolloutJson } from '../present/flag.ts'
 import { lastChanges } from '../present/last-change.ts'
@@ -38,9 +38,12 @@ const isSince = (hour: string | undefined, instant: string): boolean =>
 
 /**
  * Filter of a list of flags (api.md §7.7), given a flag and the hour of its last evaluation; undefined if it keeps all
- * flags.
+ * flags. `fetched` returns the hour in which the snapshot of their namespace was last fetched.
  */
-const flagFilter = ({ type, enabled, segmentKey, evaluatedSince, notEvaluatedSince }: Filters) => {
+const flagFilter = (
+  { type, enabled, segmentKey, evaluatedSince, notEvaluatedSince }: Filters,
+  fetched: () => string | undefined,
+) => {
   const isAny = [type, enabled, evaluatedSince, notEvaluatedSince].every((filter) => filter === undefined)
   if (isAny && segmentKey === '') return undefined
   return (doc: FlagDoc, hour: string | undefined): boolean =>
@@ -48,7 +51,10 @@ const flagFilter = ({ type, enabled, segmentKey, evaluatedSince, notEvaluatedSin
     (enabled === undefined || doc.enabled === enabled) &&
     (segmentKey === '' || usesOf(doc, segmentKey).length > 0) &&
     (evaluatedSince === undefined || isSince(hour, evaluatedSince)) &&
-    (notEvaluatedSince === undefined || !isSince(hour, notEvaluatedSince))
+    (notEvaluatedSince === undefined ||
+      (Date.parse(doc.createdAt) <= Date.parse(notEvaluatedSince) &&
+        !isSince(hour, notEvaluatedSince) &&
+        !isSince(fetched(), notEvaluatedSince)))
 }
 
 const tag = 'Flags'
@@ -103,12 +109,18 @@ const listFlags: FlagMount = (app, service) =>
       const { type, enabled, segmentKey, evaluatedSince, notEvaluatedSince, include, sort } = call.query
       const isByLastUse = sort === 'lastEvaluatedAt' || (evaluatedSince ?? notEvaluatedSince) !== undefined
       const fields: Show = include === 'targeting' ? withTargeting(service) : flagJson
+      let fetchedAt: string | undefined
       const used = include === undefined ? undefined : withUsage(service, fields)
       const show = used?.show ?? fields
       return listPage(service, call, 'flags', namespaceOf(call), {
         filters: [type ?? '', enabled ?? '', segmentKey, evaluatedSince ?? '', notEvaluatedSince ?? ''],
-        keep: flagFilter(call.query),
-        lastUses: isByLastUse ? (view, all) => evaluationHours(service, view, all, true) : undefined,
+        keep: flagFilter(call.query, () => fetchedAt),
+        lastUses: isByLastUse
+          ? async (view, all) => {
+              if (notEvaluatedSince !== undefined) fetchedAt = await fetchHour(service, view, namespaceOf(call))
+              return evaluationHours(service, view, all, true)
+            }
+          : undefined,
         prepare: used?.prepare,
         show: () => (segmentKey === '' ? show : withUses(show, segmentKey)),
       })

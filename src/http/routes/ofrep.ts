@@ -3,7 +3,14 @@ import type { FastifyInstance } from 'fastify'
 import { invalid } from '../../base/errors.ts'
 import { yieldToEventLoop } from '../../base/event-loop.ts'
 import { MOST_REQUESTS } from '../../contract/evaluation.ts'
-import { OfrepBulk, OfrepConfiguration, OfrepEvaluation, ofrepBody, ofrepBulkBody, ofrepState } from '../../contract/ofrep.ts'
+import {
+  OfrepBulk,
+  OfrepConfiguration,
+  OfrepEvaluation,
+  ofrepBody,
+  ofrepBulkBody,
+  ofrepState,
+} from '../../contract/ofrep.ts'
 import type { Context } from '../../evaluation/flag.ts'
 import { type Work, workOnOne } from '../../evaluation/segment.ts'
 import { parseTextList } from '../../evaluation/values.ts'
