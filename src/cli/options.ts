@@ -72,13 +72,27 @@ export const names = (text: string): readonly string[] => {
 
 /** Options whose empty value has a meaning: the empty entity id, no description, no file. */
 const MAY_BE_EMPTY: readonly string[] = ['entity', 'description', 'config']
-/** Refuses an empty value of an option of the command line, because most options without a value mean everything. */
-export const insistOnValues = (command: Command): void => {
+/** Kinds of values that are used exactly as given: names of files, and texts. */
+const EXACT = /file|path|dir|place|out|reason|text/
+/**
+ * Removes blanks at the ends of the values of options and arguments, such as those of a variable of a shell; not of
+ * names of files and of texts. Refuses an empty value of an option, because most options without a value mean everything.
+ */
+export const settleValues = (command: Command): void => {
   for (const option of command.options) {
     const name = option.attributeName()
-    if (command.getOptionValueSource(name) !== 'cli' || command.getOptionValue(name) !== '') continue
-    if (!MAY_BE_EMPTY.includes(name)) fail('usage', `The value of ${option.long} is empty.`)
+    const value: unknown = command.getOptionValue(name)
+    if (command.getOptionValueSource(name) !== 'cli' || typeof value !== 'string' || MAY_BE_EMPTY.includes(name))
+      continue
+    const settled = EXACT.test(option.flags.replace(/^[^<]*/, '')) ? value : value.trim()
+    if (settled === '') fail('usage', `The value of ${option.long} is empty.`)
+    command.setOptionValueWithSource(name, settled, 'cli')
   }
+  const { registeredArguments, processedArgs } = command
+  const settled = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(settled) : typeof value === 'string' ? value.trim() : value
+  for (const [n, argument] of registeredArguments.entries())
+    if (!EXACT.test(argument.name())) processedArgs[n] = settled(processedArgs[n])
 }
 
 /** Collects `key=value` pairs from a repeatable option. */

@@ -4,7 +4,7 @@ import { EXIT, isFailure } from '../base/failure.ts'
 import { version } from '../base/version.ts'
 import { isConfigError } from '../config/problem.ts'
 import { KINDS } from './client/client.ts'
-import { type Around, type CommandServices, insistOnValues } from './options.ts'
+import { type Around, type CommandServices, settleValues } from './options.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 /** Verbs on the history, in the order of the help. A verb with subcommands stands for all of them. */
@@ -112,7 +112,7 @@ const program = async (word: string | undefined, given: CommandServices): Promis
     .version(version, '-V, --version')
     .exitOverride()
     .configureOutput(outputOf(given.terminal))
-    .hook('preAction', (_, command) => insistOnValues(command))
+    .hook('preAction', (_, command) => settleValues(command))
     .showSuggestionAfterError()
     .showHelpAfterError('(see --help)')
     .addHelpText(

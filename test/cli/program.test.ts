@@ -434,8 +434,27 @@ await t.test('an empty value of an option or a filter is refused, because it wou
     ['--where', 'type:'],
   ] as const)
     t.match(await rollcall(['events', 'list', option, text]), { exit: 2, err: /Expected at least one value/ })
+  t.match(await rollcall(['flag', 'list', '-n', ' ']), { exit: 2, err: /The value of --namespace is empty/ })
   const written = await rollcall(['token', 'create', 'ci', '--description', '', '--dry-run'])
   t.equal(written.exit, 0, written.err)
+})
+
+await t.test('blanks at the ends of options and arguments are removed, those in names of files are not', async (t) => {
+  const service = await startService(t)
+  const target = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
+  await service.request('POST', '/api/v1/namespaces', { key: 'shop', name: 'Shop' })
+  for (const key of ['a', 'b']) await service.request('POST', '/api/v1/namespaces/shop/flags', { key, name: key })
+  const answers: readonly (readonly [args: readonly string[], out: RegExp])[] = [
+    [['flag', 'list', '-n', ' shop ', '-o', 'name'], /^a\nb\n$/],
+    [['flag', 'get', ' a ', '-n', 'shop\n', '-o', 'name'], /^a\n$/],
+    [['can-i', ' flag.update ', '-n', 'shop '], /yes/],
+    [['state', ' flag/shop+b ', '-o', 'json'], /"key": ?"b"/],
+  ]
+  for (const [args, out] of answers) t.match(await rollcall(args, target), { exit: 0, out }, args.join(' '))
+  t.match(await rollcall(['import', ' f.yml'], target), { exit: 2, err: / f\.yml/ })
+  const file = join(service.directory, 'x ')
+  t.match(await rollcall(['export', '-o', file], target), { exit: 0 })
+  t.ok(existsSync(file), 'the file has the name that was given')
 })
 
 await t.test('projections shows and rebuilds read models on the data of a stopped service', async (t) => {
