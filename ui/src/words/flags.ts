@@ -13,7 +13,11 @@ export const flags = {
   state: 'State',
   states: { '': 'All states', true: 'On or default true', false: 'Off or default false' },
   asked: 'Last asked',
-  askedWhen: { '': 'Asked at any time', recently: 'Asked in the last 30 days', not: 'Not asked or fetched for 30 days' },
+  askedWhen: {
+    '': 'Asked at any time',
+    recently: 'Asked in the last 30 days',
+    not: 'Not asked or fetched for 30 days',
+  },
   create: 'New flag',
   columns: {
     flag: 'Flag',

@@ -39,7 +39,13 @@ const Rows = ({ form: { rows }, flaws, onChange, isKept = true }: ContextProps) 
               wrong={flaws[`row.${n}`]}
               onChange={(property) => change(n, { property })}
             />
-            <TextField label={words.value(n + 1)} mono value={row.value} onChange={(value) => change(n, { value })} />
+            <TextField
+              label={words.value(n + 1)}
+              mono
+              exact
+              value={row.value}
+              onChange={(value) => change(n, { value })}
+            />
             {isKept && (
               <Checkbox
                 label={words.private(n + 1)}

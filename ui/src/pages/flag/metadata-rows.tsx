@@ -40,6 +40,7 @@ export const MetadataRows = ({
           <TextField
             label={words.metadataValue(n + 1)}
             mono
+            exact
             value={value}
             wrong={flaws[`flag.metadata.${n}.value`]}
             onChange={(next) => change(n, { value: next })}

@@ -40,7 +40,7 @@ export const NewFlagPage = () => {
     if (!outcome?.done) return
     const { key } = outcome.value
     say(form.created(key))
-    void navigate(toFlag(ns, key))
+    void navigate({ ...toFlag(ns, key), ignoreBlocker: true })
   }
   return (
     <>
@@ -60,7 +60,7 @@ export const NewFlagPage = () => {
           <SubmitButton why={why} busy={named.sending ? form.sending : undefined}>
             {form.submit}
           </SubmitButton>
-          <Link to="/ns/$ns/flags" params={{ ns }} className={buttonClass()}>
+          <Link to="/ns/$ns/flags" params={{ ns }} ignoreBlocker className={buttonClass()}>
             {common.cancel}
           </Link>
         </div>

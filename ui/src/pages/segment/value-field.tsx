@@ -60,7 +60,7 @@ const Moment = ({ constraint: { value, day }, wrong, onChange }: Given) => {
 /** Field for the value of a constraint, by its type and operator. */
 export const ValueField = (given: Given) => {
   const { constraint, wrong, onChange } = given
-  const { type, value, values } = constraint
+  const { type, operator, value, values } = constraint
   const kind = kindOf(constraint)
   if (kind === 'none') return null
   if (kind === 'moment') return <Moment {...given} />
@@ -79,6 +79,7 @@ export const ValueField = (given: Given) => {
     <TextField
       label={words.value}
       value={value}
+      exact={/fix$|contains$/.test(operator)}
       wrong={wrong}
       notice={never ? words.never(value) : undefined}
       onChange={(text) => onChange({ value: text })}

@@ -35,7 +35,7 @@ export const NewSegmentPage = () => {
     if (!outcome?.done) return
     const { key } = outcome.value
     say(form.created(key))
-    void navigate(toSegment(ns, key))
+    void navigate({ ...toSegment(ns, key), ignoreBlocker: true })
   }
   return (
     <>
@@ -49,7 +49,7 @@ export const NewSegmentPage = () => {
           <SubmitButton why={why} busy={named.sending ? form.sending : undefined}>
             {form.submit}
           </SubmitButton>
-          <Link to="/ns/$ns/segments" params={{ ns }} className={buttonClass()}>
+          <Link to="/ns/$ns/segments" params={{ ns }} ignoreBlocker className={buttonClass()}>
             {common.cancel}
           </Link>
         </div>

@@ -6,6 +6,8 @@ import { keys } from '../../api/keys.ts'
 import { creation, type IssuedToken, readTokens } from '../../api/tokens.ts'
 import { useWrite } from '../../api/write.ts'
 import { Button } from '../../parts/button.tsx'
+import { same } from '../../parts/editing/editing.ts'
+import { LeaveGuard } from '../../parts/editing/leave-guard.tsx'
 import { FailureAlert } from '../../parts/feedback/alert.tsx'
 import { Actions, Dialog } from '../../parts/feedback/dialog.tsx'
 import { useFocusFirstWrong } from '../../parts/feedback/wrong.ts'
@@ -67,6 +69,7 @@ type Known = { readonly access: Access; readonly roles: Roles; readonly onClose:
 
 const Form = ({ access, roles, onClose, onMade }: Known & { readonly onMade: (made: IssuedToken) => void }) => {
   const [draft, setDraft] = useState<Draft>(() => freshDraft(access))
+  const [first] = useState(draft)
   const [wrong, setWrong] = useState<Wrong>({})
   const [failure, setFailure] = useState<Failure | undefined>()
   const { send, sending } = useWrite()
@@ -92,6 +95,7 @@ const Form = ({ access, roles, onClose, onMade }: Known & { readonly onMade: (ma
 
   return (
     <form className="stack" noValidate onSubmit={(event) => void submit(event)}>
+      <LeaveGuard changes={Number(!same(draft, first))} />
       {failure && <FailureAlert title={form.failed} failure={failure} write {...wordsOf(failure)} />}
       <TextField
         label={form.name}

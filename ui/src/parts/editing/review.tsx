@@ -15,7 +15,8 @@ export const Review = ({
   failure,
   sending,
   why,
-  begun,
+  reason,
+  onReason,
   onClose,
   onSave,
   children,
@@ -24,14 +25,13 @@ export const Review = ({
   readonly failure: Failure | undefined
   readonly sending: boolean
   readonly why: string | undefined
-  /** Reason that the field holds at first. */
-  readonly begun: string
+  readonly reason: string
+  readonly onReason: (reason: string) => void
   readonly onClose: () => void
   readonly onSave: (reason: string) => void
   /** Effect of the changes. */
   readonly children?: ReactNode
 }) => {
-  const [reason, setReason] = useState(begun)
   const [wrong, setWrong] = useState<string | undefined>()
   const { field, flawOf } = useReason(useAddressedNamespace())
   const save = () => {
@@ -57,7 +57,7 @@ export const Review = ({
           {...(!field.required && { hint: pending.reasonHint })}
           value={reason}
           wrong={wrong}
-          onChange={setReason}
+          onChange={onReason}
         />
         <Actions>
           <Button onClick={onClose}>{pending.keepEditing}</Button>

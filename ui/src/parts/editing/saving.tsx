@@ -140,7 +140,9 @@ export const Saving = <L extends Revised, D extends object, A>(props: SavingProp
   const { editing, why, review, children } = props
   const { base, start, final: draft, changes, discard } = props.state
   const { thing, draftOf, changesOf, sent } = editing
+  const [reason, setReason] = useState<string | undefined>()
   const { phase, sending, edit, close, save, keep, take } = useSave(props)
+  if (changes.length === 0 && reason !== undefined) setReason(undefined)
   return (
     <>
       <PendingChanges
@@ -158,7 +160,8 @@ export const Saving = <L extends Revised, D extends object, A>(props: SavingProp
           failure={phase.name === 'review' ? phase.failure : undefined}
           sending={sending}
           why={why}
-          begun={review.reason}
+          reason={reason ?? review.reason}
+          onReason={setReason}
           onClose={close}
           onSave={(reason) => void save(reason)}
         >

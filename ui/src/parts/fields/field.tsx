@@ -1,4 +1,4 @@
-import { useId } from 'react'
+import { useId, useRef } from 'react'
 import { Safe, seen } from '../feedback/safe.tsx'
 import { described, type FieldTexts, FieldWords } from './field-words.tsx'
 
@@ -17,12 +17,20 @@ type TextFieldProps = Common & {
   readonly placeholder?: string
   readonly readOnly?: boolean
   readonly required?: boolean
+  /** Whether blanks at the ends of the text have a meaning. */
+  readonly exact?: boolean
 }
 
-/** Text input with label, hint and validation error. */
+/** Text input with label, hint and validation error. It loses the blanks at the ends of what was typed. */
 export const TextField = (props: TextFieldProps) => {
   const id = useId()
-  const { label, value, onChange, type = 'text', mono, ...rest } = props
+  const typed = useRef(false)
+  const { label, value, onChange, type = 'text', mono, exact, ...rest } = props
+  const settle = () => {
+    const text = value.trim()
+    if (typed.current && !exact && text !== value) onChange(text)
+    typed.current = false
+  }
   const { hint: _hint, wrong, notice: _notice, ...input } = rest
   return (
     <div className="field">
@@ -41,7 +49,12 @@ export const TextField = (props: TextFieldProps) => {
         spellCheck={false}
         aria-invalid={wrong !== undefined || undefined}
         aria-describedby={described(id, props)}
-        onChange={(event) => onChange(event.target.value)}
+        onChange={(event) => {
+          typed.current = true
+          onChange(event.target.value)
+        }}
+        onBlur={settle}
+        onKeyDown={(event) => event.key === 'Enter' && settle()}
       />
       <FieldWords id={id} {...props} />
     </div>

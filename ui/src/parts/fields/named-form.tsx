@@ -2,6 +2,8 @@ import { type FormEvent, useState } from 'react'
 import type { Failure } from '../../api/failure.ts'
 import { useWrite, type Write } from '../../api/write.ts'
 import { fields } from '../../words/common.ts'
+import { same } from '../editing/editing.ts'
+import { LeaveGuard } from '../editing/leave-guard.tsx'
 import { tooLong } from '../editing/rules.ts'
 import { useFocusFirstWrong } from '../feedback/wrong.ts'
 import { TextArea, TextField } from './field.tsx'
@@ -41,6 +43,7 @@ const refusedFields = ({ reason, fields: found, status }: Failure, taken: string
 /** Form of a resource with a name and a key: its values, validation errors and submission. */
 export const useNamedForm = (thing: string, taken: string, begun?: Named) => {
   const [draft, setDraft] = useState<Draft>({ name: '', key: undefined, description: '', reason: '', ...begun })
+  const [first] = useState(draft)
   const [wrong, setWrong] = useState<Wrong>({})
   const [failure, setFailure] = useState<Failure | undefined>()
   const { send, sending } = useWrite()
@@ -68,6 +71,7 @@ export const useNamedForm = (thing: string, taken: string, begun?: Named) => {
   }
   return {
     draft,
+    changed: !same(draft, first),
     named,
     wrong,
     failure,
@@ -79,14 +83,15 @@ export const useNamedForm = (thing: string, taken: string, begun?: Named) => {
     forget: () => setFailure(undefined),
   }
 }
-type Form = Pick<ReturnType<typeof useNamedForm>, 'draft' | 'wrong' | 'change'>
+type Form = Pick<ReturnType<typeof useNamedForm>, 'draft' | 'changed' | 'wrong' | 'change'>
 type FormWithReason = Form & Pick<ReturnType<typeof useNamedForm>, 'reasonField'>
 
 /**
  * Fields for name, key and description. The key follows the name until it is edited, and cannot change after creation.
+ * Asks before the user leaves what was typed.
  */
 export const NamedFields = ({
-  form: { draft, wrong, change },
+  form: { draft, changed, wrong, change },
   keyFixed = false,
   autoFocus = false,
 }: {
@@ -96,6 +101,7 @@ export const NamedFields = ({
   readonly autoFocus?: boolean
 }) => (
   <>
+    <LeaveGuard changes={Number(changed)} />
     <TextField
       label={fields.name}
       autoFocus={autoFocus}

@@ -16,7 +16,12 @@ export const SearchField = ({
   readonly onSearch: (text: string) => void
 }) => {
   const id = useId()
-  const { text, setText, apply } = useTypedText({ value, pauseMs: PAUSE_MS, onSend: onSearch })
+  const { text, setText, apply } = useTypedText({
+    value,
+    pauseMs: PAUSE_MS,
+    meaningOf: (typed) => typed.trim(),
+    onSend: (typed) => onSearch(typed.trim()),
+  })
   return (
     <div className="field">
       <label className="visually-hidden" htmlFor={id}>
