@@ -70,6 +70,19 @@ await t.test('the commands events, state and diff read the history', async (t) =
   t.match(await cli('diff', b, '--stream', 'flag-default+f'), { exit: 0 })
   t.equal((await cli('diff', a, '--stream', 'flag-default+f', '-o', 'name')).out, 'flag-default+f\n')
   t.equal((await cli('diff', a)).exit, 2)
+
+  await service.request('POST', `${N}/segments`, { key: 's', name: 'S' })
+  const list = { type: 'NUMBER_COMPARISON_TYPE', property: 'n', operator: 'isoneof' }
+  const { json } = await service.request<{ id: string }>('POST', `${N}/segments/s/constraints`, {
+    ...list,
+    value: '[1, 2, 9007199254740993]',
+  })
+  const { headers } = await service.request('PUT', `${N}/segments/s/constraints/${json.id}`, {
+    ...list,
+    value: '[9007199254740993, 2, 3]',
+  })
+  const before = `#${Number(headers['event-position']) - 1}`
+  t.match((await cli('diff', before, '--stream', 'segment-default+s')).out, /value: -"1" \+"3" \(2 unchanged\)\n/)
 })
 
 await t.test('token find looks up the text of a token without sending it', async (t) => {

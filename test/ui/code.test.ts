@@ -17,8 +17,8 @@ const packages = [
   '@primer/octicons-react',
 ]
 
-/** Modules of texts that service and UI share. */
-const WORDS = ['contract/answers.ts', 'base/login-causes.ts']
+/** Modules of texts, and of the parts that texts name, that service and UI share. */
+const WORDS = ['contract/answers.ts', 'contract/changed-items.ts', 'base/login-causes.ts']
 
 await t.test('the UI imports types and texts of the API, code of the verifier, and allowed packages', (t) => {
   const shared = new Set<string>()
@@ -58,6 +58,32 @@ await t.test('components contain no texts, because all texts are in words/', (t)
     const named = [...text.matchAll(/\b(?:aria-label|title|label|placeholder)="([^"]+)"/g)].map(([, words]) => words!)
     t.strictSame([...between, ...named], [], name)
   }
+  t.end()
+})
+
+await t.test('each name of a text is used by the UI, or is a word of the API', (t) => {
+  const outside = files.filter((name) => !name.startsWith('words/'))
+  const api = ['access', 'base', 'config', 'contract', 'evaluation'].flatMap((room) => {
+    const path = resolve(root, 'src', room)
+    const names = readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+    return names.map((name) => readFileSync(resolve(path, name), 'utf8'))
+  })
+  // A name in words/ stands in front of a colon where it is defined, and nowhere else.
+  const definitions = /(?<=^\s+|[{,]\s*)(\w+):/gm
+  const words = files.filter((name) => name.startsWith('words/')).map(read)
+  const used = new Set(
+    [...outside.map(read), ...words.map((text) => text.replaceAll(definitions, ''))].flatMap(
+      (text) => text.match(/\w+/g) ?? [],
+    ),
+  )
+  for (const text of api)
+    for (const [word] of text.matchAll(/(?<=')\w+(?=')|(?<=^\s+|[{,]\s*)\w+(?=:)/gm)) used.add(word)
+  const unused = words.flatMap((text) => Array.from(text.matchAll(definitions), ([, name]) => name!))
+  t.ok(unused.length > 500)
+  t.strictSame(
+    unused.filter((name) => !used.has(name)),
+    [],
+  )
   t.end()
 })
 

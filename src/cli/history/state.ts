@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { EXIT, fail } from '../../base/failure.ts'
+import { changedItems } from '../../contract/changed-items.ts'
 import type { DiffItem, StateDiff, StreamState } from '../../contract/history/state.ts'
 import { segment } from '../client/client.ts'
 import { pages } from '../client/lists.ts'
@@ -36,16 +37,21 @@ const state = async (name: string, options: StateOptions, given: CommandServices
 
 type DiffOptions = AnswerOptions & { readonly stream?: string; readonly namespace?: string }
 
+/** A change in one line; of a long list or object only what differs. */
+const changeText = ({ path, from, to }: DiffItem['changes'][number]): string => {
+  const { removed = [], added = [], same } = changedItems(from, to) ?? {}
+  if (same === undefined) return `${path}: ${JSON.stringify(from)} -> ${JSON.stringify(to)}`
+  const parts = [
+    ...removed.map((item) => `-${JSON.stringify(item)}`),
+    ...added.map((item) => `+${JSON.stringify(item)}`),
+  ]
+  return `${path}: ${parts.join(' ')} (${same} unchanged)`
+}
+
 const DIFF: readonly Column<DiffItem>[] = [
   ['STREAM', ({ stream }) => stream],
   ['KIND', ({ kind }) => kind],
-  [
-    'CHANGES',
-    ({ kind, changes }) =>
-      kind === 'changed'
-        ? changes.map(({ path, from, to }) => `${path}: ${JSON.stringify(from)} -> ${JSON.stringify(to)}`).join('; ')
-        : '',
-  ],
+  ['CHANGES', ({ kind, changes }) => (kind === 'changed' ? changes.map(changeText).join('; ') : '')],
 ]
 
 const diff = async (

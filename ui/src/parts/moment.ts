@@ -25,6 +25,12 @@ export const zoneName = (zone: Zone): string => (zone === 'utc' ? 'UTC' : browse
 export const instantWords = (instant: string, zone: Zone, seconds = false): string =>
   (seconds ? toSecond : toMinute)[zone]().format(new Date(instant))
 
+/** Text of the service with its instants in the user's time zone. Texts in quotes are not the service's own. */
+export const inZone = (text: string, zone: Zone): string =>
+  text.replaceAll(/"(?:\\.|[^"\\])*"|\d{4}-\d\d-\d\dT[\d:.]+Z/g, (part) =>
+    part.startsWith('"') ? part : instantWords(part, zone),
+  )
+
 /** Formats an instant with seconds and the time zone. */
 export const fullWords = (instant: string, zone: Zone): string =>
   `${instantWords(instant, zone, true)} (${zoneName(zone)})`

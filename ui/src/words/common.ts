@@ -30,6 +30,7 @@ export const common = {
   tryAgainIn: (seconds: number) => `Try again in ${counted(seconds, 'second', 'seconds')}`,
   cancel: 'Cancel',
   close: 'Close',
+  unchanged: (n: number) => `${number(n)} unchanged`,
   copy: 'Copy',
   shortcut: (keys: string) => `Shortcut: ${shownKeys(keys)}`,
   stay: 'Stay',

@@ -17,7 +17,6 @@ export const compare = {
   shown: 'The shown moment',
   moment: (side: Side, zone: string | undefined) =>
     zone === undefined ? `Moment ${side}` : `Moment ${side} (${zone})`,
-  eventHint: 'The position of an event in the log.',
   swap: 'Swap',
   view: 'View',
   views: { minimal: 'Minimal', full: 'Full' },

@@ -15,7 +15,6 @@ export const evaluate = {
   entityEmpty: 'Without an id, the flag is evaluated for the entity with the empty id.',
   newEntity: 'New entity id',
   newEntityShort: 'New',
-  at: 'At',
   atMoment: (moment: string) => `At: ${moment}`,
   now: 'now',
 
@@ -84,7 +83,6 @@ export const evaluate = {
   things: { link: 'link', curl: 'curl command', command: 'command' },
   first: 'Evaluate first.',
   tooLong: 'The context is too long for a link.',
-  tooLongHint: 'The context is too long for an address: the link contains only the flag.',
   notOnCommandLine:
     'The command line cannot take a property without a name or with “=” in it, nor the character U+0000.',
 }

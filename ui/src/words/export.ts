@@ -16,7 +16,6 @@ export const exporting = {
     cloudevents: 'A JSON array of CloudEvents 1.0.',
     ocsf: 'One line for each event in OCSF 1.8.0. Steps of logins and changes that no client sees have no line.',
   },
-  content: 'Content',
   range: 'Range',
   filters: 'Filters',
   noFilters: 'None: every event of the range',

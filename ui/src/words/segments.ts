@@ -79,7 +79,8 @@ export const segment = {
   typed: (type: string, sentence: string) => `${type}: ${sentence}`,
   described: (sentence: string, description: string) =>
     description === '' ? sentence : `${sentence} (${description})`,
-  values: (values: readonly string[]) => list(values.map((value) => `“${value}”`)),
+  values: (values: readonly string[], same: number) =>
+    list([...values.map((value) => `“${value}”`), ...(same > 0 ? [`${number(same)} unchanged values`] : [])]),
 
   tryIt: {
     heading: () => 'Try it',

@@ -20,7 +20,6 @@ export const system = {
   starts: 'Starts and stops',
   startsLink: 'Show in the history',
   checks: 'Checks of this instance',
-  notReady: 'This instance is not ready.',
   ready: 'Ready',
   check: { ok: 'OK', degraded: 'Degraded', failed: 'Failed' },
   ledger: 'Ledger',

@@ -1,10 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import { useId, useState } from 'react'
+import { changedItems } from '../../../../src/contract/changed-items.ts'
 import type { DiffItem, Json } from '../../api/differences.ts'
 import { thingOf, toThing } from '../../links.ts'
 import { Button } from '../../parts/button.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { RestoreThing } from '../../parts/restore-link.tsx'
+import { common } from '../../words/common.ts'
 import { compare as words } from '../../words/compare.ts'
 import { streamWords } from './scope.ts'
 import type { Whole } from './wholes.ts'
@@ -67,25 +69,31 @@ const unchangedLines = (value: unknown, changed: ReadonlySet<string>, path = '')
 
 type Change = DiffItem['changes'][number]
 
-const Sides = ({ path, from, to, whole }: Change & { readonly whole: Whole | undefined }) => (
-  <li className="tight">
-    <strong>
-      <Safe text={placeOf(path, whole)} />
-    </strong>
-    {from !== undefined && (
-      <del>
-        <span aria-hidden="true">− </span>
-        <Safe text={valueText(from)} />
-      </del>
-    )}
-    {to !== undefined && (
-      <ins>
-        <span aria-hidden="true">+ </span>
-        <Safe text={valueText(to)} />
-      </ins>
-    )}
-  </li>
-)
+const Sides = ({ path, from, to, whole }: Change & { readonly whole: Whole | undefined }) => {
+  const items = changedItems(from, to)
+  const removed = items?.removed ?? (from === undefined ? [] : [from])
+  const added = items?.added ?? (to === undefined ? [] : [to])
+  return (
+    <li className="tight">
+      <strong>
+        <Safe text={placeOf(path, whole)} />
+      </strong>
+      {items && <span className="muted small"> {common.unchanged(items.same)}</span>}
+      {removed.map((value, n) => (
+        <del key={n}>
+          <span aria-hidden="true">− </span>
+          <Safe text={valueText(value)} />
+        </del>
+      ))}
+      {added.map((value, n) => (
+        <ins key={n}>
+          <span aria-hidden="true">+ </span>
+          <Safe text={valueText(value)} />
+        </ins>
+      ))}
+    </li>
+  )
+}
 
 /** Values of a resource without a difference, which a button folds away. */
 const Unchanged = ({ item, whole }: { readonly item: DiffItem; readonly whole: Whole }) => {

@@ -7,8 +7,10 @@ import { keys } from '../../api/keys.ts'
 import { isPosition } from '../../at.ts'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { LoadFailed, Loading } from '../../parts/lists/states.tsx'
+import { inZone } from '../../parts/moment.ts'
 import { PageHead } from '../../parts/page.tsx'
 import { EventDetail } from '../../parts/timeline/event-detail.tsx'
+import { usePreferences } from '../../preferences.ts'
 import { states } from '../../words/common.ts'
 import { history as words } from '../../words/history.ts'
 import { useHistoryReach } from './reach.ts'
@@ -40,13 +42,16 @@ export const EventPage = () => {
     queryFn: ({ signal }) => read(signal),
     enabled: useAccess().settled,
   })
-  if (data)
+  const { zone } = usePreferences()
+  if (data) {
+    const summary = inZone(data.summary, zone)
     return (
       <>
-        <PageHead heading={<Safe text={data.summary} />} title={[data.summary, words.heading]} />
+        <PageHead heading={<Safe text={summary} />} title={[summary, words.heading]} />
         <EventDetail event={data} />
       </>
     )
+  }
   const isMissing = isFailure(error) && (error.status === 404 || error.status === 400)
   const heading = isMissing ? states.notFound(words.noEvent) : words.noEvent
   return (

@@ -7,23 +7,30 @@ import { operatorWords } from '../../words/operators.ts'
 import { segment as words } from '../../words/segments.ts'
 import { type ConstraintDraft, type Draft, kindOf, valueOf } from './draft.ts'
 
-const comparedWith = (constraint: ConstraintDraft): string => {
+const comparedWith = (constraint: ConstraintDraft, same: number): string => {
   const { value, values, day } = constraint
   const kind = kindOf(constraint)
   if (kind === 'none') return ''
-  if (kind === 'list') return words.values(values)
+  if (kind === 'list') return words.values(values, same)
   return kind === 'moment' && !day && value !== '' ? words.moment(meaningOf(value, 'utc')[1]) : value
 }
 
-/** Sentence of a constraint. */
-export const sentenceOf = (constraint: ConstraintDraft): string => {
+/** Sentence of a constraint, with the number of the values that it leaves out. */
+export const sentenceOf = (constraint: ConstraintDraft, same = 0): string => {
   const { type, property, operator } = constraint
-  return words.constraint(property, operatorWords(type, operator), comparedWith(constraint))
+  return words.constraint(property, operatorWords(type, operator), comparedWith(constraint, same))
 }
 
 /** Sentence of a constraint with its type and description. */
-const inFull = (constraint: ConstraintDraft): string =>
-  words.described(words.typed(words.types[constraint.type], sentenceOf(constraint)), constraint.description)
+const inFull = (constraint: ConstraintDraft, same = 0): string =>
+  words.described(words.typed(words.types[constraint.type], sentenceOf(constraint, same)), constraint.description)
+
+/** Like `inFull`, but of the values that both constraints have only their number, if there are several. */
+const beside = (constraint: ConstraintDraft, { values: others }: ConstraintDraft): string => {
+  const values = constraint.values.filter((value) => !others.includes(value))
+  const same = constraint.values.length - values.length
+  return same > 2 ? inFull({ ...constraint, values }, same) : inFull(constraint)
+}
 
 /** Lists the changes of a draft. */
 export const changesOf = (start: Draft, draft: Draft): readonly Change[] => {
@@ -36,7 +43,7 @@ export const changesOf = (start: Draft, draft: Draft): readonly Change[] => {
   for (const [n, was] of start.constraints.entries()) {
     const is = after.get(was.id)
     if (!is) changes.push({ title: words.change.removed(n + 1), before: inFull(was) })
-    else if (!same(was, is)) add(words.change.changed(n + 1), inFull(was), inFull(is))
+    else if (!same(was, is)) add(words.change.changed(n + 1), beside(was, is), beside(is, was))
   }
   for (const is of draft.constraints)
     if (!before.has(is.id)) changes.push({ title: words.change.added, after: inFull(is) })

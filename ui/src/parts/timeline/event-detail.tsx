@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
+import { changedItems } from '../../../../src/contract/changed-items.ts'
 import type { HistoryEvent } from '../../api/history.ts'
 import { type Preferences, usePreferences } from '../../preferences.ts'
 import { common } from '../../words/common.ts'
@@ -42,17 +43,34 @@ const Side = ({ sign, name, value }: { readonly sign: '+' | '−'; readonly name
   </div>
 )
 
-/** Differences that an event made: each field with its values before and after. */
+/** Difference that an event made in a field: its values before and after, or the items of a list that differ. */
+const EventChange = ({ change }: { readonly change: Change }) => {
+  const items = changedItems(change.from, change.to)
+  const removed = items?.removed ?? ('from' in change ? [change.from] : [])
+  const added = items?.added ?? ('to' in change ? [change.to] : [])
+  return (
+    <li className="tight">
+      <div>
+        <CodeText text={pathOf(change.path) || words.whole} />{' '}
+        <span className="muted small">
+          {kindOf(change)}
+          {items && `, ${common.unchanged(items.same)}`}
+        </span>
+      </div>
+      {removed.map((value, n) => (
+        <Side key={n} sign="−" name={words.before} value={value} />
+      ))}
+      {added.map((value, n) => (
+        <Side key={n} sign="+" name={words.after} value={value} />
+      ))}
+    </li>
+  )
+}
+
 const EventChanges = ({ changes }: Pick<HistoryEvent, 'changes'>) => (
   <ul className="event-changes" aria-label={words.changes}>
     {changes.map((change) => (
-      <li key={change.path} className="tight">
-        <div>
-          <CodeText text={pathOf(change.path) || words.whole} /> <span className="muted small">{kindOf(change)}</span>
-        </div>
-        {'from' in change && <Side sign="−" name={words.before} value={change.from} />}
-        {'to' in change && <Side sign="+" name={words.after} value={change.to} />}
-      </li>
+      <EventChange key={change.path} change={change} />
     ))}
   </ul>
 )

@@ -2,8 +2,10 @@ import { CheckIcon } from '@primer/octicons-react'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useId } from 'react'
 import type { HistoryEvent } from '../../api/history.ts'
+import { usePreferences } from '../../preferences.ts'
 import { history as words } from '../../words/history.ts'
 import { Safe } from '../feedback/safe.tsx'
+import { inZone } from '../moment.ts'
 import { Time } from '../time.tsx'
 import { actorOf } from './event-actor.ts'
 import { EventDetail } from './event-detail.tsx'
@@ -21,10 +23,13 @@ const isShort = (value: unknown): value is number | string =>
 
 /** Values before and after, if the event changed one short value. */
 const Values = ({ changes: [change, ...others] }: Pick<HistoryEvent, 'changes'>) => {
+  const { zone } = usePreferences()
   if (!change || others.length > 0 || !isShort(change.from) || !isShort(change.to)) return null
+  // A constraint keeps its value in UTC.
+  const shown = (value: number | string) => (change.path.endsWith('At') ? inZone(String(value), zone) : String(value))
   return (
     <span className="muted">
-      <Safe text={words.values(String(change.from), String(change.to))} />
+      <Safe text={words.values(shown(change.from), shown(change.to))} />
     </span>
   )
 }
@@ -47,6 +52,7 @@ export const EventRow = ({
 }) => {
   const id = useId()
   const { time, summary, reason, position, sealed } = event
+  const { zone } = usePreferences()
   return (
     <li data-row="" data-folded={isFolded || undefined} data-open={isOpen || undefined} className="event">
       <div className="event-line">
@@ -64,7 +70,7 @@ export const EventRow = ({
             aria-controls={isOpen ? id : undefined}
             onClick={onToggle}
           >
-            <Safe text={summary} />
+            <Safe text={inZone(summary, zone)} />
           </button>
           <Values {...event} />
           <Outcome {...event} />
