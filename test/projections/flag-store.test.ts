@@ -225,6 +225,46 @@ await t.test('flags are the same if their rows arrive in any order, repeatedly o
   t.pass('equal on all instances')
 })
 
+await t.test('the data of flags and segments ends with their namespace, in any order of arrival', async (t) => {
+  const rows = fed([
+    namespaceCreated,
+    flagCreated,
+    rule,
+    segmentCreated,
+    flagOf('g'),
+    ended,
+    again,
+    flagOf('g', 'life-2'),
+    segmentOf('q', 'life-2'),
+  ])
+  const whole = new Map(rows.map(({ view, row }) => [`${view} ${row.key}`, row.doc]))
+  const left = (held: ReturnType<typeof holding>) =>
+    Object.fromEntries(held.rows().map(([view, { key, doc }]) => [`${view} ${key}`, doc]))
+  const wanted = {
+    ...Object.fromEntries(whole),
+    'flags ns+f': { incarnation: 'life-1' },
+    'segments ns+s': { incarnation: 'life-1' },
+  }
+  fc.assert(
+    fc.property(fc.shuffledSubarray(rows, { minLength: rows.length }), (some) => {
+      const held = flagStore(compile)
+      for (const { view, row } of some) held.set(view, row)
+      assert.deepEqual(left(held), wanted)
+      assert.deepEqual([held.tally('ns').flags, held.tally('ns').segments], [1, 1])
+      assert.deepEqual([held.bytes('flags', 'ns', 'f'), held.row('flags', 'ns+f')], [0, undefined])
+      assert.equal(held.row('flags', 'ns+g')?.doc, whole.get('flags ns+g'))
+      const restored = flagStore(compile)
+      for (const [view, row] of held.rows()) restored.set(view, row)
+      assert.deepEqual([left(restored), restored.version('ns')], [wanted, held.version('ns')])
+    }),
+    { numRuns: 200 },
+  )
+  const gone = holding(namespaceCreated, flagCreated, segmentCreated, ended)
+  t.strictSame(left(gone)['flags ns+f'], { incarnation: 'life-1' }, 'also without a new namespace')
+  const deleted = holding(namespaceCreated, flagCreated, { type: 'FlagDeleted', data: ofFlag })
+  t.match(deleted.row('flags', 'ns+f'), { revision: 1n, doc: undefined }, 'a tombstone stays a row')
+})
+
 await t.test('the memory of flags ignores rows of other read models', async (t) => {
   const held = holding(namespaceCreated)
   held.set('tokens', { key: 't1', revision: 0n, position: 1n, changes: 1n, doc: {} })

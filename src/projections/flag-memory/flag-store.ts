@@ -10,6 +10,8 @@ import {
   evaluableIn,
   foundIn,
   type InNamespace,
+  isComplete,
+  isOver,
   type Live,
   lifeOf,
   listOf,
@@ -18,11 +20,16 @@ import {
   tallies,
   versionOf,
   weightOf,
+  withoutData,
 } from './namespace-state.ts'
 
 const reached = (state: { position: bigint }, { position }: Row): void => {
   if (position > state.position) state.position = position
 }
+
+/** The document that counts in the totals of its namespace. */
+const counted = <D extends InNamespace>(row: Row<D> | undefined): D | undefined =>
+  row && isComplete(row) ? lastKnown(row) : undefined
 
 /** Stores the row unless a later one is stored. Returns true if clients see a change. */
 const rowKeeper =
@@ -31,20 +38,35 @@ const rowKeeper =
     state: NamespaceState<C>,
     view: 'flags' | 'segments',
     rows: Map<string, Row<D>>,
-    row: Row,
+    given: Row<D>,
   ): boolean => {
+    const row = isOver(state.namespace, given) ? withoutData(given) : given
     const [, key] = partsOf(row.key)
     const present = rows.get(key)
     if (present && present.revision >= row.revision) return false
-    rows.set(key, row as Row<D>)
+    rows.set(key, row)
     reached(state, row)
     if (row.unreadable) state.closed[view].add(key)
     else state.closed[view].delete(key)
     if (alike(present, row)) return false
-    tally.step(view, row.key, lastKnown(present), lastKnown(row as Row<D>))
+    tally.step(view, row.key, counted(present), counted(row))
     state.sum = BigInt.asUintN(64, state.sum - weightOf(view, present) + weightOf(view, row))
     return true
   }
+
+/** Removes the data of the documents that ended with their namespace. */
+const dropData = <D extends InNamespace>(
+  tally: ReturnType<typeof tallies>,
+  view: 'flags' | 'segments',
+  rows: Map<string, Row<D>>,
+  namespace: Row<NamespaceDoc>,
+): void => {
+  for (const [key, row] of rows) {
+    if (!isComplete(row) || !isOver(namespace, row)) continue
+    tally.step(view, row.key, row.doc, undefined)
+    rows.set(key, withoutData(row))
+  }
+}
 
 /** Namespaces by key, with their flags and segments. Accepts rows in any order and repeatedly. */
 const namespaceStates = <C>() => {
@@ -73,6 +95,8 @@ const namespaceStates = <C>() => {
     state.namespace = row as Row<NamespaceDoc>
     reached(state, row)
     if (alike(present, row)) return
+    dropData(tally, 'flags', state.flags, state.namespace)
+    dropData(tally, 'segments', state.segments, state.namespace)
     const now = lifeOf(state)
     count += (now === undefined ? 0 : 1) - (before === undefined ? 0 : 1)
     names = undefined
@@ -85,7 +109,7 @@ const namespaceStates = <C>() => {
   const takeFlag = (row: Row) => {
     const [namespace, key] = partsOf(row.key)
     const state = stateOf(namespace)
-    if (!keep(state, 'flags', state.flags, row)) return
+    if (!keep(state, 'flags', state.flags, row as Row<FlagDoc>)) return
     state.compiled.delete(key)
     delete state.listed.flags
     changed(namespace)
@@ -93,7 +117,7 @@ const namespaceStates = <C>() => {
   const takeSegment = (row: Row) => {
     const [namespace, key] = partsOf(row.key)
     const state = stateOf(namespace)
-    if (!keep(state, 'segments', state.segments, row)) return
+    if (!keep(state, 'segments', state.segments, row as Row<SegmentDoc>)) return
     for (const flag of state.askedBy.get(key) ?? []) state.compiled.delete(flag)
     state.askedBy.delete(key)
     delete state.listed.segments
@@ -143,10 +167,11 @@ export const flagStore = <C>(compile: Compile<C>) => {
   return {
     /** Stores a row of a view. Rows of other views are ignored. */
     set: (view: string, row: Row): void => take[view]?.(row),
-    /** The stored row of a document, by view and key, including tombstones. */
+    /** The complete row of a document, by view and key, including tombstones; none of a document without its data. */
     row: (view: string, id: string): Row | undefined => {
       const [namespace, key] = partsOf(id)
-      return rowsOf[view]?.(states.get(namespace), key)
+      const row = rowsOf[view]?.(states.get(namespace), key)
+      return row && (view === namespaces.name || isComplete(row)) ? row : undefined
     },
 
     rows: (): readonly (readonly [view: string, row: Row])[] =>

@@ -69,6 +69,26 @@ export const alike = (one: Row | undefined, other: Row): boolean =>
 export const lifeOf = <C>(state: NamespaceState<C> | undefined): string | undefined =>
   lastKnown(state?.namespace)?.incarnation
 
+/**
+ * True if the document belongs to an incarnation that ended: the row is older than that of its namespace, which has
+ * another incarnation or none.
+ */
+export const isOver = (namespace: Row<NamespaceDoc> | undefined, { doc, position }: Row<InNamespace>): boolean =>
+  namespace !== undefined &&
+  !namespace.unreadable &&
+  doc !== undefined &&
+  position < namespace.position &&
+  doc.incarnation !== namespace.doc?.incarnation
+
+/** The row without the data of its document: only the incarnation stays, because the row is no tombstone in the views. */
+export const withoutData = <D extends InNamespace>(row: Row<D>): Row<D> => ({
+  ...row,
+  doc: { incarnation: row.doc!.incarnation } as D,
+})
+
+/** True if the row is complete, as the views have it. */
+export const isComplete = ({ doc }: Row): boolean => doc === undefined || Object.hasOwn(doc, 'order')
+
 /** Like `lifeOf`, but refuses with `event_unreadable` if the incarnation of an unreadable namespace is unknown. */
 const knownLife = <C>(state: NamespaceState<C> | undefined): string | undefined => {
   const life = lifeOf(state)
