@@ -26,6 +26,7 @@ const webAddress: Check = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(value))
     return 'must be an http or https URL'
+  if (/[{}<>]/.test(value)) return 'must not be a template: replace the part in brackets'
   if (url.username !== '' || url.password !== '') return 'must not contain credentials'
   return url.search !== '' || url.hash !== '' || /[?#\s]/.test(value)
     ? 'must not contain a query or a fragment'
@@ -34,9 +35,27 @@ const webAddress: Check = (value) => {
 const cutSlashes = (value: string): string => value.replace(/\/+$/, '')
 /** An http or https URL without trailing slashes. */
 export const url = textual('URL', { check: webAddress, fix: cutSlashes, schema: { format: 'uri' } })
+const without = (part: RegExp, problem: string): SettingKind<string> =>
+  textual('URL', {
+    check: (value) => webAddress(value) ?? (part.test(value) ? problem : undefined),
+    fix: cutSlashes,
+    schema: { format: 'uri' },
+  })
+/** Base URL of this service, to which it adds paths of its own. */
+export const baseUrl = without(/\/auth\/v1(?:\/|$)/, 'must be the base URL, without /auth/v1/… of the callback')
+/** URL of the API server of a cluster. */
+export const clusterUrl = without(
+  /\/\.well-known(?:\/|$)/,
+  'must be the API server, without /.well-known/… of the document',
+)
+/** Addresses of a provider that serve every tenant. The issuer in their document is that of no tenant. */
+const ANY_TENANT = /^https:\/\/login\.microsoftonline\.com\/(?:common|organizations|consumers)(?:\/|$)/i
 /** Issuer. The URL is compared byte for byte, so it is kept unchanged. */
 export const issuer = textual('URL', {
-  check: (value) => (/\/\.well-known\//.test(value) ? 'must be the issuer, without /.well-known/…' : webAddress(value)),
+  check: (value) => {
+    if (/\/\.well-known\//.test(value)) return 'must be the issuer, without /.well-known/…'
+    return ANY_TENANT.test(value) ? 'must be the issuer of one tenant: write its id instead' : webAddress(value)
+  },
   schema: { format: 'uri' },
 })
 /** URL of a document, which may have a query. */
@@ -59,9 +78,9 @@ export const collectorUrl: SettingKind<string> = {
 }
 export const origin = textual('origin', {
   check: (value) =>
-    webAddress(value) === undefined && new URL(value).origin === value
+    webAddress(value) === undefined && new URL(value).origin === value && !value.includes('*')
       ? undefined
-      : 'must be an origin such as https://app.example.com',
+      : 'must be an origin such as https://app.example.com, without * and path',
 })
 export const originOrAll = textual('origin', {
   check: (value) =>
@@ -69,7 +88,7 @@ export const originOrAll = textual('origin', {
       ? undefined
       : origin.read(value, () => undefined)
         ? undefined
-        : 'must be * or an origin such as https://app.example.com',
+        : 'must be * or an origin such as https://app.example.com, without * and path',
 })
 /** Connection URL of a server. Shown only if it cannot contain a credential. */
 export const connection = (...schemes: readonly string[]): SettingKind<string> =>

@@ -14,13 +14,16 @@ export const isPattern = (text: string): boolean => {
 
 /**
  * Returns true if a pattern can match a whole e-mail address: it contains `@` or a wildcard that matches it, with text
- * on both sides.
+ * on both sides, and no blank.
  */
 export const canBeAddress = (text: string): boolean => {
-  const pattern = text.replace(/^\^/, '').replace(/(?<!\\)\$$/, '')
-  const isOpen = /\.[*+{]|[\])][*+{]|\[\^|\\[SWD]/.test(pattern)
-  const isBare = !pattern.includes('|') && (pattern.startsWith('@') || pattern.endsWith('@'))
-  return !isBare && (pattern.includes('@') || isOpen)
+  const alternatives = /[()[\]]/.test(text) ? [text] : text.split('|')
+  return alternatives.some((alternative) => {
+    const pattern = alternative.replace(/^\^/, '').replace(/(?<!\\)\$$/, '')
+    const isOpen = /\.[*+{]|[\])][*+{]|\[\^|\\[SWD]/.test(pattern)
+    const isBare = !pattern.includes('|') && (pattern.startsWith('@') || pattern.endsWith('@'))
+    return !isBare && !/\s/.test(pattern) && (pattern.includes('@') || isOpen)
+  })
 }
 
 /**

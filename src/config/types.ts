@@ -73,7 +73,9 @@ export const textual = (words: string, { check, fix, show, schema, empty }: Text
   schema: { type: 'string', ...(empty ? {} : { minLength: 1 }), ...schema },
   textual: true,
 })
-export const text = textual('text')
+export const text = textual('text', {
+  check: (value) => (value === value.trim() ? undefined : 'must not begin or end with a blank'),
+})
 /** Display text on one line. */
 export const label = textual('text', {
   check: (value) =>
@@ -111,6 +113,15 @@ export const emailPattern = textual('pattern', {
       : 'cannot match an e-mail address: patterns match the whole address, for example .*@example\\.com'
   },
 })
+/** Login or slug of an organization at a code host; groups of GitLab have slashes. */
+export const organization = matching(/^[^\s*]+$/, 'must be a login or slug: blanks and * match nothing')
+/** Slug of a team. */
+export const slug = matching(/^[^\s*/]+$/, 'must be a slug: blanks, * and / match nothing')
+/** Name of a namespace or service account of Kubernetes; `*` stands for all. */
+export const kubernetesName = matching(
+  /^(?:\*|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)$/,
+  'must be a name in Kubernetes, or * for all: * within a name, / and upper case match nothing',
+)
 export const header = matching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be a header name')
 export const identifier = matching(/^[a-z][a-z0-9_]{0,31}$/, 'must match ^[a-z][a-z0-9_]{0,31}$')
 

@@ -99,6 +99,14 @@ const good: Readonly<Record<string, Case>> = {
     [`${M}.orchestrator.discovery_url`]: 'http://localhost:1',
   },
   'allowed accounts': { [`${M}.orchestrator.allowed`]: [{ namespace: '*', service_accounts: ['a', '*'] }] },
+  'groups of GitLab': {
+    ...codehost,
+    [`${M}.codehost.kind`]: 'gitlab',
+    [`${M}.codehost.scopes`]: ['read_api'],
+    [`${M}.codehost.allowed_organizations`]: ['acme/web', 'a.b_c'],
+  },
+  'patterns of several domains': { [`${M}.oidc.email_matches`]: ['.*@a\\.com|.*@b\\.com', '[^@]+@(a|b)\\.com'] },
+  'a base path that ends like a route': { 'server.public_url': 'https://a.example.com/auth' },
   'a reserved method that is off': { [`${M}.jwt`]: { enabled: false, issuer: 'x' } },
   'other words': {
     identifiers: { service: 'acme', codehost: 'github', orchestrator: 'kubernetes', orchestrator_metadata: 'k8s' },
@@ -109,6 +117,54 @@ for (const [name, flat] of Object.entries(good)) {
     t.strictSame(problems(nested(flat)), [])
   })
 }
+
+const providerWith = (more: object): Case => ({ [`${M}.oidc.providers`]: { g: { ...google, ...more } } })
+const P = `${M}.oidc.providers.g`
+/** Values that are well-formed and can match or work with nothing. */
+const hopeless: readonly (readonly [key: string, value: unknown, part?: string])[] = [
+  ['server.public_url', 'https://a.example.com/auth/v1/method/oidc/corp/callback'],
+  [`${M}.codehost.redirect_address`, 'https://a.example.com/base/auth/v1/method/codehost/callback/'],
+  ['cors.allowed_origins', ['https://*.example.com'], '[0]'],
+  ['authentication.session.csrf.trusted_origins', ['https://a.example.com', 'https://*'], '[1]'],
+  [`${M}.orchestrator.discovery_url`, 'https://10.0.0.1:6443/.well-known/openid-configuration'],
+  [`${M}.orchestrator.discovery_url`, 'https://<api server>'],
+  [`${M}.orchestrator.allowed`, [{ namespace: 'team-*', service_accounts: ['web'] }], '[0].namespace'],
+  [
+    `${M}.orchestrator.allowed`,
+    [{ namespace: 'apps', service_accounts: ['*', 'apps/web'] }],
+    '[0].service_accounts[1]',
+  ],
+  [`${M}.codehost.allowed_organizations`, ['Acme Inc'], '[0]'],
+  [`${M}.codehost.allowed_organizations`, ['acme', '*'], '[1]'],
+  [`${M}.codehost.allowed_teams`, { acme: ['Shop Team'] }, '.acme[0]'],
+  [`${M}.codehost.allowed_teams`, { acme: ['acme/shop'] }, '.acme[0]'],
+  [`${M}.orchestrator.audiences`, ['rollcall '], '[0]'],
+  [`${M}.oidc.email_matches`, ['@example\\.com|@example\\.org'], '[0]'],
+  [`${M}.oidc.email_matches`, ['.*@example\\.com', '.*@example\\.com '], '[1]'],
+  [
+    'authorization.rules',
+    [{ name: 'a', method: 'codehost', teams: ['acme/Shop Team'], grants: ['viewer@*'] }],
+    '[0].teams[0]',
+  ],
+  [
+    'authorization.rules',
+    [{ name: 'a', method: 'codehost', organizations: ['*'], grants: ['viewer@*'] }],
+    '[0].organizations[0]',
+  ],
+  [
+    'authorization.rules',
+    [{ name: 'a', method: 'orchestrator', namespaces: ['a-*'], service_accounts: ['*'], grants: ['viewer@*'] }],
+    '[0].namespaces[0]',
+  ],
+]
+for (const [key, value, part = ''] of hopeless)
+  await t.test(`a value that can match nothing is refused: ${key} ${part}`, async (t) => {
+    t.match(problems(nested({ [key]: value })), [{ key: key + part, description: /must|match/ }])
+  })
+for (const issuer_url of ['https://id.example.com/{tenantid}/v2.0', 'https://login.microsoftonline.com/common/v2.0'])
+  await t.test(`an issuer of no tenant is refused: ${issuer_url}`, async (t) => {
+    t.match(problems(nested(providerWith({ issuer_url }))), [{ key: `${P}.issuer_url`, description: /^must/ }])
+  })
 
 /** Each rule with settings that violate it, and the reported key. */
 const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
@@ -122,6 +178,7 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   ['log.file', { 'log.file': '' }],
   ['server.protocol', { 'server.protocol': 'gopher' }],
   ['server.host', { 'server.host': 5 }],
+  ['server.headers_timeout', { 'server.headers_timeout': '11s' }],
   ['server.http_port', { 'server.http_port': 65_536 }],
   ['server.http_port', { 'server.http_port': '8080' }],
   ['server.https_port', { 'server.https_port': -1 }],

@@ -161,6 +161,10 @@ const server = ({ server, cors, storage, eventstore, mongodb, redis }: Config): 
       return [`server.${key}`, https && wrong()]
     }),
     [
+      'server.headers_timeout',
+      server.headers_timeout > server.request_timeout && 'must not be longer than server.request_timeout',
+    ],
+    [
       'cors.allowed_origins',
       cors.enabled && cors.allowed_origins.length === 0 && 'must contain an origin when cors is enabled',
     ],

@@ -1,5 +1,5 @@
 import type { Method } from '../../events/token.ts'
-import { host, origin, url } from '../addresses.ts'
+import { clusterUrl, host, origin, url } from '../addresses.ts'
 import { empty, list, map, record } from '../collections.ts'
 import { type Derived, setting } from '../setting.ts'
 import {
@@ -8,10 +8,13 @@ import {
   duration,
   emailPattern,
   ignored,
+  kubernetesName,
   label,
   oneOf,
+  organization,
   path,
   secret,
+  slug,
   text,
   tokenText,
 } from '../types.ts'
@@ -137,12 +140,12 @@ export const authentication = {
         'Additional parameters of the authorize URL, such as allow_signup. Parameters that Rollcall sends itself are not allowed.',
       ),
       allowed_organizations: setting(
-        list(text),
+        list(organization),
         [],
         'Organizations whose members may log in. Empty: every account of the code host.',
       ),
       allowed_teams: setting(
-        map(list(text)),
+        map(list(slug)),
         empty,
         'Teams, by organization, whose members may log in. Empty: all members of the allowed organizations.',
       ),
@@ -171,12 +174,12 @@ export const authentication = {
         'Maximum lifetime of a client token from an exchange. Default: it expires together with the service-account token.',
       ),
       allowed: setting(
-        list(record({ namespace: text, service_accounts: list(text) }, {})),
+        list(record({ namespace: kubernetesName, service_accounts: list(kubernetesName) }, {})),
         [],
         'Service accounts that may exchange tokens; * stands for all accounts of a namespace. Empty: every service account of the cluster.',
       ),
       discovery_url: setting(
-        url,
+        clusterUrl,
         'https://kubernetes.default.svc.cluster.local',
         'URL of the API server of the cluster; http only for loopback and outgoing.http_hosts.',
       ),

@@ -5,7 +5,7 @@ import { NAME } from '../../access/roles.ts'
 import { ITS_NAMESPACE, type RuledMethod } from '../../access/rules.ts'
 import { counted, empty, list, map, record, variants } from '../collections.ts'
 import { type SettingKind, setting } from '../setting.ts'
-import { bool, matching, oneOf, text, textual } from '../types.ts'
+import { bool, kubernetesName, matching, oneOf, organization, text, textual } from '../types.ts'
 
 const MOST_RULES = 200
 const MOST_GRANTS = 64
@@ -28,7 +28,7 @@ const name = matching(NAME, `must match ${NAME.source}`)
 const claim = textual('claim', {
   check: (written) => (isClaim(written) ? undefined : 'is not a JSON Pointer: ~ must be followed by 0 or 1'),
 })
-const team = matching(/^[^/]+\/[^/]+$/, 'must be organization/slug')
+const team = matching(/^[^/\s*]+\/[^/\s*]+$/, 'must be organization/slug')
 const right = textual('right', {
   check: (written) => (isRight(written) ? undefined : `unknown right "${written}"; known rights: ${RIGHTS.join(', ')}`),
 })
@@ -41,14 +41,14 @@ const rules = {
   oidc: record({ name, method: oneOf('oidc'), provider: text, claim, any_of: some(text), grants: grantsAt() }, {}),
   codehost: record(
     { name, method: oneOf('codehost'), grants: grantsAt() },
-    { organizations: some(text), teams: some(team) },
+    { organizations: some(organization), teams: some(team) },
   ),
   orchestrator: record(
     {
       name,
       method: oneOf('orchestrator'),
-      namespaces: some(text),
-      service_accounts: some(text),
+      namespaces: some(kubernetesName),
+      service_accounts: some(kubernetesName),
       grants: grantsAt(ITS_NAMESPACE),
     },
     {},

@@ -1,4 +1,4 @@
-import { documentUrl, issuer, url } from '../addresses.ts'
+import { baseUrl, documentUrl, issuer } from '../addresses.ts'
 import { empty, list, map } from '../collections.ts'
 import { type Derived, required, type SettingKind, setting } from '../setting.ts'
 import { anyText, bool, duration, ignored, label, oneOf, secret, text } from '../types.ts'
@@ -68,7 +68,7 @@ const secretOfClient: Derived<string | undefined> = {
 
 /** Base URL to which browsers return after a login. */
 export const redirectAddress = (remote: string) =>
-  setting(url, publicUrl, `Base URL to which the ${remote} redirects browsers.`)
+  setting(baseUrl, publicUrl, `Base URL to which the ${remote} redirects browsers.`)
 
 /** Settings of one OpenID Connect provider (api.md §12.2). */
 export const oidcProvider = {

@@ -1,4 +1,4 @@
-import { hostOrBelow, listenHost, proxies, url } from '../addresses.ts'
+import { baseUrl, hostOrBelow, listenHost, proxies } from '../addresses.ts'
 import { list } from '../collections.ts'
 import { setting } from '../setting.ts'
 import { duration, integer, oneOf, path } from '../types.ts'
@@ -13,7 +13,7 @@ export const server = {
   https_port: setting(integer(0, 65_535), 443, 'Port for https; 0 selects a free port.'),
   cert_file: setting(path, none, 'File with the certificate chain (PEM), required for https.'),
   cert_key: setting(path, none, 'File with the private key (PEM) of the certificate, required for https.'),
-  public_url: setting(url, none, 'Base URL for browsers and clients, including a path prefix.'),
+  public_url: setting(baseUrl, none, 'Base URL for browsers and clients, including a path prefix.'),
   trust_proxy: setting(
     proxies,
     false,
