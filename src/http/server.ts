@@ -133,8 +133,6 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   })
 
   app.server.on('error', (error) => logger.error({ err: error }, 'the server could not accept a connection'))
-  // Any other expectation than 100-continue is ignored, because a bare 417 helps no client.
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.server.maxHeadersCount = HEADERS
   app.setErrorHandler(refuse)
   takeBodies(app)

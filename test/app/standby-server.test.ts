@@ -1,4 +1,4 @@
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import t from 'tap'
 import { sooner, standbyServer } from '../../src/app/lifecycle/standby-server.ts'
 import { systemClock } from '../../src/base/clock.ts'
@@ -123,3 +123,35 @@ await t.test('a service that waits for a missing server ends when a stop is requ
   t.equal(tries, 3, 'it looks once more, for what came meanwhile')
   t.strictSame(clock.waiting(), [])
 })
+
+/** Status line, headers in question and body of the answer to a raw request. */
+const raw = (at: number, method: string, path: string, more = ''): Promise<object> =>
+  new Promise((done, failed) => {
+    let text = ''
+    const socket = connect(at, '127.0.0.1', () =>
+      socket.write(`${method} ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-request-id: one\r\n${more}\r\n`),
+    )
+    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+    socket.once('error', failed).once('close', () => {
+      const [head = '', body = ''] = text.replace(/^HTTP\/1\.1 100 .*\r\n\r\n/, '').split('\r\n\r\n', 2)
+      done({ status: head.slice(9, 12), allow: /^allow: (.*)$/im.exec(head)?.[1], body: body.trim() })
+    })
+  })
+
+await t.test(
+  'the standby server answers other methods and expectations of health checks as the service does',
+  async (t) => {
+    const service = await startService(t)
+    const there = Number(new URL(service.url).port)
+    for (const path of ['/livez', '/health?service=other'])
+      for (const method of ['GET', 'HEAD', 'TRACE', 'POST', 'DELETE', 'OPTIONS', 'PROPFIND'])
+        for (const more of ['', 'expect: 200-ok\r\n', 'expect: 100-continue\r\n'])
+          t.strictSame(
+            await raw(port, method, path, more),
+            await raw(there, method, path, more),
+            `${method} ${path} ${more}`,
+          )
+    const refused = await raw(port, 'TRACE', '/api/v1/namespaces', 'expect: 200-ok\r\n')
+    t.match(refused, { status: '503', body: /backend_unavailable/ })
+  },
+)

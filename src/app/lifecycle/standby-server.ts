@@ -28,14 +28,18 @@ const healthOf = (why: () => string): Answers => ({
   },
 })
 
+const notAllowed = (): never => refuse('method_not_allowed', undefined, { headers: { allow: 'GET, HEAD' } })
+
 const answering = (answers: Answers): RequestListener => {
   const answerTo = (
+    method: string | undefined,
     target: string,
     id: string,
   ): readonly [status: number, headers: Readonly<Record<string, string>>, body: object] => {
     const [path = '/', query = ''] = target.split('?', 2)
     try {
-      const [status, body] = answers[path]?.(queryIn(query)) ?? refuse('backend_unavailable')
+      const answer = answers[path] ?? refuse('backend_unavailable')
+      const [status, body] = method === 'GET' || method === 'HEAD' ? answer(queryIn(query)) : notAllowed()
       return [
         status,
         { 'content-type': 'application/json', ...(status >= 400 && { 'cache-control': 'no-store' }) },
@@ -48,14 +52,16 @@ const answering = (answers: Answers): RequestListener => {
   }
   return (request, response) => {
     const id = requestId(request)
-    const [status, headers, body] = answerTo(cleanTarget(request), id)
+    const [status, headers, body] = answerTo(request.method, cleanTarget(request), id)
+    const text = JSON.stringify(body)
     response.writeHead(status, {
       ...headers,
+      'content-length': Buffer.byteLength(text),
       'x-request-id': id,
       'x-content-type-options': 'nosniff',
       connection: 'close',
     })
-    response.end(JSON.stringify(body))
+    response.end(text)
   }
 }
 

@@ -46,6 +46,8 @@ export const openPort = (
     requireHostHeader: false,
   }
   const server = tls ? createSecureServer({ ...wire, ...tls, minVersion: 'TLSv1.2' }) : createServer(wire)
+  // Any other expectation than 100-continue is ignored, because a bare 417 helps no client.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   const sockets = new Set<Socket>()
   const headers = headerBytes(server)
   server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
