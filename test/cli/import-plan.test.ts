@@ -99,6 +99,25 @@ await t.test('a quota, a missing reason and read-only storage are known before t
   )
 })
 
+await t.test('texts beyond the bytes of a namespace are known before the first write', async (t) => {
+  const service = await startService(t, { 'quotas.bytes_per_namespace': '20000' })
+  await service.request('POST', N, { key: 'k1', name: 'k1' })
+  await service.request('POST', `${N}/k1/flags`, { key: 'old', name: 'Old', description: 'd'.repeat(7_000) })
+  const flags = (count: number, bytes: number) =>
+    Array.from({ length: count }, (_, n) => `- {key: f${n}, name: N, description: ${'d'.repeat(bytes)}}\n`).join('')
+  const large = file(`namespace: k1\nflags:\n${flags(2, 8_000)}`)
+  const quota =
+    /"k1" would have 23\d{3} bytes of texts before the first deletion; quotas\.bytes_per_namespace allows 20000/
+  await refusedWith(t, [service, { url: service.url, token: service.token }], [1, quota], large, '--drop')
+  t.strictSame(await keysOf(service, 'flags', 'k1'), ['old'])
+  const fits = await inside(
+    { url: service.url, token: service.token },
+    'import',
+    file(`namespace: k1\nflags:\n${flags(2, 5_000)}`),
+  )
+  t.match(fits, { exit: 0 })
+})
+
 await t.test('a document that is silent about a name or description of a namespace leaves it unchanged', async (t) => {
   const service = await startService(t)
   const editor = await tokenWith(service, { role: 'editor', namespaceKey: 'default' })

@@ -23,8 +23,31 @@ export type Plan = {
   readonly skips: Keys
   readonly segments: readonly Item<SegmentPart, Segment>[]
   readonly flags: readonly Item<FlagPart, WholeFlag>[]
-  readonly counts: { readonly flags: number; readonly segments: number }
+  /** Items of the namespace now. `bytes` and `growth` of their texts, after all writes and before any deletion. */
+  readonly counts: {
+    readonly flags: number
+    readonly segments: number
+    readonly bytes: number
+    readonly growth: number
+  }
 }
+
+const TEXTS: ReadonlySet<string> = new Set(['description', 'attachment', 'value', 'property'])
+
+/** Bytes of the long texts of an item without blanks: the service counts at least these for `bytes_per_namespace`. */
+const bytesIn = (value: unknown): number =>
+  typeof value !== 'object' || value === null
+    ? 0
+    : Object.entries(value).reduce(
+        (sum, [name, inner]) =>
+          sum +
+          (typeof inner === 'string' && TEXTS.has(name)
+            ? Buffer.byteLength(inner.replaceAll(/\s+/g, ''))
+            : name === 'metadata'
+              ? Buffer.byteLength(JSON.stringify(inner) ?? '')
+              : bytesIn(inner)),
+        0,
+      )
 
 type Group = { namespace: NamespacePart; readonly flags: FlagPart[]; readonly segments: SegmentPart[] }
 
@@ -128,6 +151,14 @@ export const planned = async (client: Client, documents: readonly Document[], { 
     ]
     problems.push(...faults)
     if (faults.length > 0) continue
+    const whole = await eachTogether(writtenFlags, async ({ part, present }) => ({
+      part,
+      present: present && (await wholeFlag(client, present)),
+    }))
+    const growth = [...writtenSegments, ...whole].reduce(
+      (sum, { part, present }) => sum + bytesIn(part) - bytesIn(present),
+      0,
+    )
     plans.push({
       namespace,
       key,
@@ -141,11 +172,13 @@ export const planned = async (client: Client, documents: readonly Document[], { 
         segments: keysOf(segments.filter((item) => !isWritten(item))),
       },
       segments: writtenSegments,
-      flags: await eachTogether(writtenFlags, async ({ part, present }) => ({
-        part,
-        present: present && (await wholeFlag(client, present)),
-      })),
-      counts: { flags: found.flags.length, segments: found.segments.length },
+      flags: whole,
+      counts: {
+        flags: found.flags.length,
+        segments: found.segments.length,
+        bytes: bytesIn([found.flags, found.segments]) + growth,
+        growth,
+      },
     })
   }
   return { plans, problems }

@@ -16,7 +16,9 @@ import { type Problem, partialShares, refuseAll } from './problems.ts'
 import { type Step, stepsOf, summary } from './steps.ts'
 import type { Rest } from './write.ts'
 
-type Quotas = Readonly<Record<'flags_per_namespace' | 'segments_per_namespace' | 'namespaces', number>>
+type Quotas = Readonly<
+  Record<'flags_per_namespace' | 'segments_per_namespace' | 'bytes_per_namespace' | 'namespaces', number>
+>
 
 /** Rights and reasons that the steps need and the token or the command line does not have. */
 const refusedSteps = ({ places, reasonRequired = [] }: Access, steps: readonly Step[], hasReason: boolean) => {
@@ -73,6 +75,9 @@ const beyondQuotas = async (
       return [
         ...(flags > 0 ? beyond(path, whose, counts.flags + flags, 'flags', 'flags_per_namespace') : []),
         ...(segments > 0 ? beyond(path, whose, counts.segments + segments, 'segments', 'segments_per_namespace') : []),
+        ...(flags + segments > 0 && counts.growth > 0
+          ? beyond(path, whose, counts.bytes, 'bytes of texts', 'bytes_per_namespace')
+          : []),
       ]
     }),
   ]
