@@ -56,12 +56,20 @@ await t.test('the history returns past states of namespaces, segments and tokens
   t.match((await state(service, `token/${id}`)).json, { exists: true, state: { id, status: 'DELETED' } })
   await write(service, 'POST', '/api/v1/namespaces', { key: 'shop', name: 'Shop' })
   await write(service, 'POST', '/api/v1/namespaces/shop/flags', { key: 'f', name: 'F' })
-  await write(service, 'DELETE', '/api/v1/namespaces/shop?force=true')
-  t.match(
-    (await state(service, 'flag/shop+f')).json,
-    { exists: false, lastEvent: { type: 'FlagCreated' } },
-    'gone with its namespace',
-  )
+  await write(service, 'POST', '/api/v1/namespaces/shop/segments', { key: 's', name: 'S' })
+  const before = await write(service, 'POST', '/api/v1/namespaces/shop/flags', { key: 'own', name: 'F' })
+  await write(service, 'DELETE', '/api/v1/namespaces/shop/flags/own')
+  const ended = await write(service, 'DELETE', '/api/v1/namespaces/shop?force=true')
+  const endedBy = { type: 'NamespaceDeleted', position: ended }
+  const gone = (path: string, at?: string) => state(service, path, at).then(({ json }) => json)
+  t.match(await gone('flag/shop+f'), { exists: false, lastEvent: { type: 'FlagCreated' }, endedBy })
+  t.match(await gone('segment/shop+s'), { exists: false, lastEvent: { type: 'SegmentCreated' }, endedBy })
+  t.notOk('endedBy' in (await gone('flag/shop+own')), 'deleted by itself before')
+  t.notOk('endedBy' in (await gone('flag/shop+f', before)), 'before the deletion')
+  await write(service, 'POST', '/api/v1/namespaces', { key: 'shop', name: 'Shop' })
+  t.match(await gone('flag/shop+f'), { exists: false, endedBy }, 'the key has a new namespace')
+  await write(service, 'POST', '/api/v1/namespaces/shop/flags', { key: 'f', name: 'F' })
+  t.notOk('endedBy' in (await gone('flag/shop+f')), 'the flag is there again')
   for (const [path, status, message] of [
     ['flag/default+none', 404, 'stream "flag-default+none" not found'],
     ['flag/default%2Bnone', 404, 'stream "flag-default+none" not found'],

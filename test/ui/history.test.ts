@@ -254,6 +254,21 @@ await t.test('the history of many events is searched, opened and followed', { sk
     await page.getByRole('tab', { name: 'Targeting' }).waitFor()
   })
 
+  await t.test('the page of a flag or segment that ended with its namespace links to that deletion', async () => {
+    await service.request('POST', '/api/v1/namespaces', { key: 'brief', name: 'Brief' })
+    for (const kind of ['flags', 'segments'])
+      await service.request('POST', `/api/v1/namespaces/brief/${kind}`, { key: 'x', name: 'X' })
+    await service.request('DELETE', '/api/v1/namespaces/brief?force=true')
+    await service.request('POST', '/api/v1/namespaces', { key: 'brief', name: 'Brief' })
+    for (const kind of ['flags', 'segments']) {
+      await page.goto(`/ns/brief/${kind}/x`)
+      await page.getByText(/^It was deleted just now by initial_bootstrap_token\.$/).waitFor()
+      await page.getByRole('link', { name: 'View it as of then' }).click()
+      await page.getByRole('region', { name: 'Past' }).waitFor()
+      await page.getByRole('heading', { name: 'X', level: 1 }).waitFor()
+    }
+  })
+
   await t.test('with history.read of one namespace the page names that limit and reads no more', async (t) => {
     const { clientToken } = await granted(service, {
       grants: [{ rights: ['history.read', 'self.use'], namespaceKey: 'default' }],

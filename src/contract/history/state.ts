@@ -8,13 +8,19 @@ import { EventChange } from './events.ts'
 
 const LogPlaceShown = named('LogPlace', { index: Type.Integer(), position: Text, time: Type.Optional(Instant) })
 
-/** State of one stream at a moment (api.md §16.7). */
+const LastEvent = named('LastEvent', { index: Type.Integer(), position: Text, time: Instant, type: Text })
+
+/**
+ * State of one stream at a moment (api.md §16.7). `endedBy`: the deletion of the namespace that ended a flag or segment,
+ * whose own stream has no such event.
+ */
 export const StreamState = named('StreamState', {
   stream: Text,
   at: LogPlaceShown,
   exists: Type.Boolean(),
   revision: Type.Optional(Text),
-  lastEvent: named('LastEvent', { index: Type.Integer(), position: Text, time: Instant, type: Text }),
+  lastEvent: LastEvent,
+  endedBy: Type.Optional(LastEvent),
   state: Type.Optional(AnyObject),
 })
 export type StreamState = Shown<typeof StreamState>

@@ -106,26 +106,44 @@ export const resourceAt = async (service: HistoryService, past: Past, { category
   return { written: true, body: (await reader.resource(service, past, id))?.body }
 }
 
+/** The event at a position as an answer shows it. */
+const eventShown = async ({ log, history }: HistoryService, position: bigint, place: LogPosition) => {
+  const [event, { index }] = [await log.at(position), await history.positionAt(position, place)]
+  if (!event) return refuse('backend_unavailable')
+  return { index, position: String(position), time: event.time, type: typeName(event.type) }
+}
+
+/** Position of the deletion of the namespace, up to a place, that ended this flag or segment; undefined if none did. */
+const endedWith = async ({ log }: HistoryService, { key, doc }: Row, place: LogPosition) => {
+  const { incarnation } = (doc ?? {}) as { readonly incarnation?: string }
+  if (incarnation === undefined) return undefined
+  for await (const page of log.read(`namespace-${keysIn(key)[0]}`))
+    for (const { type, data, position } of page)
+      if (position <= place.position && typeName(type) === 'NamespaceDeleted')
+        if ((JSON.parse(data) as { readonly incarnation: string }).incarnation === incarnation) return position
+  return undefined
+}
+
 /** State of a stream at a moment, with its last event (api.md §16.7). */
 export const streamState = async (
   service: HistoryService,
   past: Past,
   { category, id }: StreamName,
 ): Promise<StreamState> => {
-  const { log, history } = service
   const reader = readerOf(category)
   const stream = `${category}-${id}`
   const row = readable(await reader.row(past, id)) ?? refuse('not_found', `stream "${stream}" not found`)
   const place = await placeOfMoment(service, past)
-  const [event, { index }] = [await log.at(row.position), await history.positionAt(row.position, place)]
-  if (!event) return refuse('backend_unavailable')
+  const lastEvent = await eventShown(service, row.position, place)
   const resource = await reader.resource(service, past, id)
+  const ended = resource ? undefined : await endedWith(service, row, place)
   return {
     stream,
     at: logPlaceShown(place),
     exists: resource !== undefined,
     ...(resource && { revision: String(resource.changes) }),
-    lastEvent: { index, position: String(row.position), time: event.time, type: typeName(event.type) },
+    lastEvent,
+    ...(ended !== undefined && { endedBy: await eventShown(service, ended, place) }),
     ...(resource && { state: resource.body as Readonly<Record<string, unknown>> }),
   }
 }
