@@ -79,6 +79,106 @@ for (const protocol of ['http', 'https'] as const)
     t.equal(port.largeHeaders(), 0, 'a body does not count')
   })
 
+/** True while the parser of a connection reads from the system. A `data` or `readable` listener on its socket ends this. */
+const isDirect = (socket: Socket | undefined): boolean =>
+  Reflect.get(Object(Reflect.get(Object(socket), 'parser')), '_consumed') === true
+
+for (const kind of ['plain', 'TLS', 'proxied'] as const)
+  await t.test(`nothing listens to the reads of a ${kind} connection without large headers`, async (t) => {
+    const pair = await generate([{ name: 'commonName', value: 'localhost' }])
+    const tls = { key: pair.private, cert: pair.cert }
+    const clock = virtualClock()
+    const { app, port } = await demo({
+      config: { ...settings, trustProxy: kind === 'proxied', ...(kind === 'TLS' && { tls }) },
+      clock,
+    })
+    const accepted: Socket[] = []
+    app.server.on(kind === 'TLS' ? 'secureConnection' : 'connection', (socket: Socket) => accepted.push(socket))
+    const seen: unknown[] = []
+    app.server.on('request', ({ socket }) => seen.push([isDirect(socket), socket.listenerCount('readable')]))
+    const at = { host: '127.0.0.1', port, rejectUnauthorized: false }
+    const client = (kind === 'TLS' ? connectTls(at) : connect(at)).on('error', () => undefined)
+    t.teardown(async () => {
+      client.destroy()
+      const closed = app.close()
+      await clock.advance(60_000)
+      await closed
+    })
+    let answers = 0
+    client.on('data', (bytes: Buffer) => (answers += bytes.toString().split('HTTP/1.1 200').length - 1))
+    const forwarded = kind === 'proxied' ? 'X-Forwarded-For: 192.0.2.1\r\n' : ''
+    const begin = (line: string, more = '') => `${line} HTTP/1.1\r\n${A}${forwarded}${more}`
+    const sent = async (text: string) => {
+      const before = answers
+      client.write(text)
+      await eventually(() => answers > before, 'the answer')
+      await clock.advance(1_000)
+    }
+    const post = begin('POST /evaluate/v1/boolean', 'Content-Type: application/json\r\n')
+    const body = JSON.stringify({ namespaceKey: 'a', flagKey: 'f', context: { text: 'x'.repeat(60_000) } })
+    await sent(`${begin('GET /livez')}\r\n`)
+    await sent(`${post}Content-Length: ${body.length}\r\n\r\n${body}`)
+    await sent(`${post}Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`)
+    await sent(`${begin('GET /livez')}\r\n`)
+    t.strictSame(
+      seen,
+      Array.from({ length: 4 }, () => [true, 0]),
+    )
+
+    client.write(begin('GET /livez', `If-None-Match: ${'x'.repeat(100_000)}`))
+    await eventually(() => accepted[0]!.bytesRead > 220_000, 'the large headers')
+    t.ok(isDirect(accepted[0]), 'large headers are seen at the next look')
+    await clock.advance(200)
+    t.notOk(isDirect(accepted[0]))
+    await sent('\r\n\r\n')
+  })
+
+await t.test('headers that have not arrived have at most 16 MiB together, and the largest are refused', async (t) => {
+  const clock = virtualClock()
+  const port = openPort(settings, clock)
+  const refused = new Set<Socket>()
+  port.server.on('clientError', (error, socket: Socket) => {
+    if (Reflect.get(error, 'code') === 'HEADERS_BUSY') refused.add(socket)
+    socket.destroy()
+  })
+  let requests = 0
+  port.handle((request, response) => {
+    requests++
+    request.resume().once('end', () => response.end('ok'))
+  })
+  await bind(port, { host: '127.0.0.1', port: 0, choose: { host: '', port: '' } })
+  const clients: Socket[] = []
+  t.teardown(() => {
+    for (const client of clients) client.destroy()
+    port.server.close()
+  })
+  const host = { host: '127.0.0.1', port: (port.server.address() as AddressInfo).port }
+  const send = (text: string): void => {
+    const client = connect(host).on('error', () => undefined)
+    clients.push(client)
+    client.write(text)
+  }
+  const whole = 'GET / HTTP/1.1\r\nHost: x\r\n'
+  const large = `${whole}X: ${'y'.repeat(60_000)}`
+  const post = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n${'b'.repeat(5_000)}`
+  const [half, short] = [160, 3_000]
+  for (let n = 0; n < half; n++) send(large)
+  // The next request of a connection arrives in one read with the end of another one.
+  for (let n = 0; n < half; n++) send(post + large.slice(0, 50_000))
+  send(`${whole}X: ${'y'.repeat(short)}`)
+  const bytes = half * large.length + half * (post.length + 50_000) + short
+  const read = () => [...port.sockets].reduce((sum, { bytesRead }) => sum + bytesRead, 0)
+  await eventually(() => requests === half && read() >= bytes, 'all bytes')
+  t.equal(refused.size, 0)
+  await clock.advance(200)
+  const left = half * large.length + half * 50_000 - refused.size * large.length
+  t.ok(left <= 16 * MIB && left > 16 * MIB - large.length, `${left} bytes stay`)
+  await clock.advance(200)
+  await eventually(() => port.sockets.size === clients.length - refused.size, 'the end of the refused connections')
+  clients.at(-1)!.write('\r\n\r\n')
+  await eventually(() => requests === half + 1, 'the request with small headers')
+})
+
 await t.test('a spell of refused large headers is logged at its start and at its end', async (t) => {
   const clock = virtualClock()
   const lines: unknown[] = []

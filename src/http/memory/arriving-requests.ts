@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyRequest } from 'fastify'
+import type { Clock } from '../../base/clock.ts'
 import { arrivals } from '../../base/event-loop.ts'
 import { whenSent } from './room.ts'
 
@@ -28,23 +29,53 @@ const MOST_READS = 2_048
 /** Code of the client error if the headers of all connections have too many bytes together. */
 export const HEADERS_BUSY = 'HEADERS_BUSY'
 
+/** Interval (ms) between two looks at all connections. */
+const LOOK = 200
+/** Bytes since the previous request up to which the exact end of a request does not matter. */
+const ROUGH = 4_096
+
 type Reading = {
-  /** Bytes and reads since the previous request. */
-  bytes: number
-  reads: number
-  /** Part of the bytes that counts against the sum. */
+  /** `bytesRead` of the socket at the end of the previous request. */
+  base: number
+  /** True while a body of unknown length arrives. */
+  chunked: boolean
+  /** Part of the bytes since `base` that counts against the sum. */
   counted: number
+  /** Counts each read of large headers. */
+  listener: (() => void) | undefined
+  reads: number
   refused: boolean
-  request: IncomingMessage | undefined
+}
+
+/** Bytes of the request line and the headers, as most clients write them. */
+const headBytes = ({ method = '', url = '', rawHeaders }: IncomingMessage): number =>
+  rawHeaders.reduce((sum, { length }) => sum + length + 2, method.length + url.length + 14)
+
+/** Bytes of headers that have not arrived completely. Connections in memory do not count their bytes. */
+const arriving = (socket: Socket, { base, chunked, refused }: Reading): number =>
+  chunked || refused ? 0 : Math.max(0, socket.bytesRead - base) || 0
+
+/** A connection whose headers arrive, and their bytes so far. */
+type Begun = { readonly socket: Socket; readonly reading: Reading; readonly bytes: number }
+
+/** The connections with the most bytes, without which the others have at most `most` bytes. */
+const largest = (begun: readonly Begun[], most: number): readonly Begun[] => {
+  let all = begun.reduce((sum, { bytes }) => sum + bytes, 0)
+  if (all <= most) return []
+  const sorted = begun.toSorted((a, b) => b.bytes - a.bytes)
+  const count = sorted.findIndex(({ bytes }) => (all -= bytes) <= most)
+  return sorted.slice(0, count + 1)
 }
 
 /**
- * Bounds the bytes of large headers of all connections together, from their arrival until their requests are answered.
- * A connection over the bound causes a client error. `watch` observes a new connection, and `noting` must wrap the
- * request handler of the server.
+ * Bounds the bytes of headers in memory: large ones of all connections together, from their arrival until their requests
+ * are answered, and every 200 ms all that have not arrived completely. If the latter are too many, the connections with
+ * the most of them are refused. A refused connection causes a client error. `watch` observes a new connection, and
+ * `noting` must wrap the request handler of the server. A connection gets a `data` listener only while large headers
+ * arrive, because Node.js reads slower with one.
  */
-export const headerBytes = (server: Server, together = TOGETHER) => {
-  const readings = new WeakMap<Socket, Reading>()
+export const headerBytes = (server: Server, clock: Clock, together = TOGETHER) => {
+  const readings = new Map<Socket, Reading>()
   let sum = 0
 
   const refuse = (socket: Socket, reading: Reading): void => {
@@ -53,42 +84,69 @@ export const headerBytes = (server: Server, together = TOGETHER) => {
     if (!server.emit('clientError', error, socket)) socket.destroy()
   }
 
-  const count = (socket: Socket, reading: Reading, length: number): void => {
-    if (reading.refused || (reading.request && !reading.request.complete)) return
-    reading.bytes += length
-    reading.reads++
-    if (reading.bytes <= HEADER_LIMIT) return
-    const more = reading.bytes - reading.counted
+  const count = (socket: Socket, reading: Reading): void => {
+    const bytes = arriving(socket, reading)
+    if (bytes <= HEADER_LIMIT) return
+    const more = bytes - reading.counted
     if (sum + more > together || reading.reads > MOST_READS) return refuse(socket, reading)
     sum += more
-    reading.counted = reading.bytes
+    reading.counted = bytes
+  }
+
+  const look = (): void => {
+    const begun: Begun[] = []
+    for (const [socket, reading] of readings) {
+      count(socket, reading)
+      const bytes = arriving(socket, reading)
+      if (bytes === 0) continue
+      begun.push({ socket, reading, bytes })
+      if (reading.counted === 0 || reading.listener) continue
+      reading.reads = 0
+      reading.listener = () => {
+        reading.reads++
+        count(socket, reading)
+      }
+      socket.prependListener('data', reading.listener)
+    }
+    for (const { socket, reading } of largest(begun, together)) refuse(socket, reading)
   }
 
   const note = (reading: Reading, request: IncomingMessage, response: ServerResponse): void => {
-    const { counted } = reading
-    Object.assign(reading, { request, bytes: 0, reads: 0, counted: 0 })
+    const { socket } = request
+    count(socket, reading)
+    if (reading.refused) return
+    const { counted, listener, base } = reading
+    const { bytesRead } = socket
+    if (listener) socket.off('data', listener)
+    reading.chunked = request.headers['transfer-encoding'] !== undefined
+    // The parser reads up to 64 KiB at once, so the next request may have begun.
+    const end = bytesRead - base > ROUGH ? Math.min(bytesRead, base + headBytes(request)) : bytesRead
+    reading.base = end + Number(request.headers['content-length'] ?? 0)
+    reading.counted = 0
+    reading.listener = undefined
+    if (reading.chunked) request.once('end', () => Object.assign(reading, { base: socket.bytesRead, chunked: false }))
     if (counted === 0) return
     request.large = true
-    whenSent(response, request.socket, () => void (sum -= counted))
+    whenSent(response, socket, () => void (sum -= counted))
   }
 
+  const looking = clock.every(LOOK, look)
+  server.once('close', looking.cancel)
   return {
     watch: (socket: Socket): void => {
-      const reading: Reading = { bytes: 0, reads: 0, counted: 0, refused: false, request: undefined }
+      const reading: Reading = { base: 0, chunked: false, counted: 0, listener: undefined, reads: 0, refused: false }
       readings.set(socket, reading)
-      socket.prependListener('data', (chunk: Buffer) => count(socket, reading, chunk.length))
       socket.once('close', () => {
         sum -= reading.counted
-        reading.counted = 0
+        readings.delete(socket)
       })
     },
     noting:
       (handle: RequestListener): RequestListener =>
       (request, response) => {
         const reading = readings.get(request.socket)
-        if (reading?.refused) return
         if (reading) note(reading, request, response)
-        handle(request, response)
+        if (!reading?.refused) handle(request, response)
       },
     /** Bytes of large headers at the moment. */
     held: (): number => sum,

@@ -33,19 +33,30 @@ export const addressIn = (text: string): string | undefined => {
   return unmapped(address)
 }
 
+/** Addresses of the peers of open connections. */
+const peers = new WeakMap<Heard['socket'], string>()
+
+/** Address of the peer of a connection, made once; `unknown` if the connection was reset before. */
+const peerOf = (socket: Heard['socket']): string => {
+  const known = peers.get(socket)
+  if (known !== undefined) return known
+  const address = addressIn(socket.remoteAddress ?? '')
+  if (address !== undefined) peers.set(socket, address)
+  return address ?? 'unknown'
+}
+
 const ignored = (): void => undefined
 
 /**
  * Address of the client: the connection's peer or, behind trusted proxies, the address that they wrote into
  * `X-Forwarded-For`. If a proxy wrote anything but an address, the address of that proxy counts. `unknown` if the
- * connection was reset before the check. `onUntrusted` is called for forwarded headers of another peer.
+ * connection was reset before its first request. `onUntrusted` is called for forwarded headers of another peer.
  */
 export const clientAddress =
   (trusts: (hop: string) => boolean, onUntrusted = ignored) =>
   ({ socket, headers }: Heard): string => {
-    const peer = socket.remoteAddress
     const list = headers['x-forwarded-for']
-    let hop = (peer !== undefined && addressIn(peer)) || 'unknown'
+    let hop = peerOf(socket)
     if ((list ?? headers.forwarded) === undefined || hop === 'unknown') return hop
     if (!trusts(hop)) {
       onUntrusted()

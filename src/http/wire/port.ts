@@ -49,7 +49,7 @@ export const openPort = (
   // Any other expectation than 100-continue is ignored, because a bare 417 helps no client.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   const sockets = new Set<Socket>()
-  const headers = headerBytes(server)
+  const headers = headerBytes(server, clock)
   server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
     sockets.add(socket)
     headers.watch(socket)
