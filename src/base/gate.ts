@@ -95,6 +95,23 @@ const leaseOf = ({ add, fits }: ReturnType<typeof weights>, serve: () => void, t
   }
 }
 
+/** Takes a lease of each gate, or none. */
+export const takeAll = (takes: readonly (() => Lease | undefined)[]): Pick<Lease, 'free'> | undefined => {
+  const leases: Lease[] = []
+  const free = (): void => {
+    for (const lease of leases) lease.free()
+  }
+  for (const take of takes) {
+    const lease = take()
+    if (lease) leases.push(lease)
+    else {
+      free()
+      return undefined
+    }
+  }
+  return { free }
+}
+
 const lineOfHolders = () => {
   const lines = new Map<string, Set<Waiting>>()
   let all = 0

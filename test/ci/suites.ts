@@ -39,6 +39,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'http/input',
     'http/last-change',
     'http/live-events',
+    'http/stream-slots',
     'http/metrics-page',
     'http/path',
     'http/reach-now',

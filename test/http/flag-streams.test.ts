@@ -9,6 +9,7 @@ import { FULL, type Reach, reachOf } from '../../src/access/reach.ts'
 import { bitOf } from '../../src/access/rights.ts'
 import { BUILT_IN } from '../../src/access/roles.ts'
 import { Refusal } from '../../src/base/errors.ts'
+import { fairGate } from '../../src/base/gate.ts'
 import { audienceOf } from '../../src/http/streams/audience.ts'
 import { flagConfigSeen, hasPresentState } from '../../src/http/streams/flag-state.ts'
 import { type Audience, flagStreams } from '../../src/http/streams/flag-streams.ts'
@@ -58,7 +59,7 @@ const client = () => {
 }
 
 /** Streams about one namespace, whose frames have a number and a size. */
-const streams = (kind: Content['kind'], bytes: number) => {
+const streams = (kind: Content['kind'], bytes: number, memory = Infinity) => {
   const clock = virtualClock()
   const [state, errors] = [{ number: 0, built: 0, isFresh: true }, [] as unknown[]]
   const open = flagStreams({
@@ -67,6 +68,8 @@ const streams = (kind: Content['kind'], bytes: number) => {
     fresh: () => state.isFresh,
     onError: (error) => errors.push(error),
   })
+  const answers = fairGate({ total: memory })
+  const room = (size: number) => answers.takeNow({ holder: 'engine' }, size)
   const rest = Buffer.alloc(bytes, ' ')
   const content: Content = {
     key: kind,
@@ -84,9 +87,11 @@ const streams = (kind: Content['kind'], bytes: number) => {
     state,
     errors,
     content,
+    /** Bytes of the memory that snapshots take. */
+    held: () => answers.held(),
     listen: async (audience = allowed) => {
       const listener = client()
-      open.open(listener.response, open.enter(caller, '192.0.2.1'), content, audience, false)
+      open.open(listener.response, { ...open.enter(caller, '192.0.2.1'), room }, content, audience, false)
       await clock.settle()
       return listener
     },
@@ -99,29 +104,75 @@ const streams = (kind: Content['kind'], bytes: number) => {
 }
 const upTo = (last: number) => Array.from({ length: last + 1 }, (_, n) => n)
 
-for (const [kind, bytes, most] of [
-  ['events', 1_024, BYTES_KEPT],
-  ['snapshots', 300_000, 2 * 300_000],
-] as const) {
-  await t.test(`a client that reads no ${kind} is cut at a limit, and others miss nothing`, async (t) => {
-    const { open, listen, change, state } = streams(kind, bytes)
-    const [reader, pausing, stuck] = [await listen(), await listen(), await listen()]
-    stuck.stop()
-    let kept = 0
-    for (let n = 1; !stuck.isClosed() && n < 2_000; n++) {
-      if (n % 2 === 1) pausing.stop()
-      else pausing.read()
-      await change()
-      kept = Math.max(kept, stuck.kept())
-    }
-    t.ok(kept >= most && kept <= most + 2 * 1_024, `${kept} bytes are kept`)
-    t.same(reader.frames(), upTo(state.number))
-    t.notOk(pausing.isClosed(), 'a client that reads late is not cut')
-    pausing.read()
-    t.same(pausing.frames(), upTo(state.number))
-    t.match(open.counts[kind], { open: 2, slow: 1 })
-  })
-}
+await t.test('a client that reads no events is cut at a limit, and others miss nothing', async (t) => {
+  const { open, listen, change, state } = streams('events', 1_024)
+  const [reader, pausing, stuck] = [await listen(), await listen(), await listen()]
+  stuck.stop()
+  let kept = 0
+  for (let n = 1; !stuck.isClosed() && n < 2_000; n++) {
+    if (n % 2 === 1) pausing.stop()
+    else pausing.read()
+    await change()
+    kept = Math.max(kept, stuck.kept())
+  }
+  t.ok(kept >= BYTES_KEPT && kept <= BYTES_KEPT + 2 * 1_024, `${kept} bytes are kept`)
+  t.same(reader.frames(), upTo(state.number))
+  t.notOk(pausing.isClosed(), 'a client that reads late is not cut')
+  pausing.read()
+  t.same(pausing.frames(), upTo(state.number))
+  t.match(open.counts.events, { open: 2, slow: 1 })
+})
+
+await t.test('a client that reads late has one snapshot in memory, and receives the newest afterwards', async (t) => {
+  const { listen, change, state, clock, held } = streams('snapshots', 300_000)
+  const [reader, late] = [await listen(), await listen()]
+  late.stop()
+  for (let n = 1; n <= 5; n++) await change()
+  t.same(reader.frames(), upTo(state.number))
+  t.same(late.frames(), [0, 1])
+  t.ok(late.kept() <= 300_100, `${late.kept()} bytes are kept`)
+  t.ok(held() >= 300_000 && held() <= 300_100, `memory for one snapshot is taken: ${held()} bytes`)
+  late.read()
+  await clock.settle()
+  t.same(late.frames(), [0, 1, 5], 'the newest follows')
+  t.equal(held(), 0)
+  late.stop()
+  await change()
+  late.close()
+  await clock.settle()
+  t.equal(held(), 0, 'a closed stream returns its memory')
+})
+
+await t.test('a stream that ends during a snapshot is cut, and other streams end', async (t) => {
+  const { open, listen, change, clock } = streams('snapshots', 300_000)
+  const [late, reader] = [await listen(), await listen()]
+  late.stop()
+  await change()
+  let isCut = true
+  late.response.once('finish', () => (isCut = false))
+  reader.response.once('close', () => t.ok(reader.response.writableFinished))
+  open.end()
+  await clock.settle()
+  t.ok(late.isClosed() && isCut, 'no end marks half a snapshot as whole')
+  t.ok(reader.isClosed())
+})
+
+await t.test('the snapshots of all streams have memory together, and a stream without memory is cut', async (t) => {
+  const { open, listen, change, held, state, clock } = streams('snapshots', 300_000, 500_000)
+  const late = [await listen(), await listen()]
+  for (const { stop } of late) stop()
+  await change()
+  t.ok(held() < 300_100, 'streams of one state share its memory')
+  const reader = await listen()
+  await change()
+  t.ok(reader.isClosed(), 'a second state does not fit')
+  t.match(open.counts.snapshots, { open: 2, slow: 1 })
+  late[1]!.close()
+  await clock.settle()
+  late[0]!.read()
+  await clock.settle()
+  t.equal(late[0]!.frames().at(-1), state.number)
+})
 
 await t.test('a large namespace that changes often is sent at most once a second', async (t) => {
   const { listen, change, state, clock } = streams('snapshots', MANY_FLAGS)
@@ -295,6 +346,49 @@ await t.test('a fault of one stream ends this stream alone, whatever it occurs i
   t.match(errors, [{ message: 'not checked' }])
   await change()
   t.same(stays.frames(), [0, 1, 2])
+})
+
+await t.test('publishable tokens and networks leave most streams to other credentials', (t) => {
+  const open = flagStreams({
+    clock: virtualClock(),
+    limits: { most: 1_600, perCredential: 1_200, perAddress: 5 },
+    fresh: () => true,
+    onError: () => assert.fail(),
+  })
+  const frontend = (id: string) => ({ ...caller, actor: { kind: 'token', id }, published: true }) as const
+  const taken = (
+    count: number,
+    address: (n: number) => string,
+    who: (n: number) => Parameters<typeof open.enter>[0],
+  ) => {
+    const leases: { readonly free: () => void }[] = []
+    try {
+      for (let n = 0; n < count; n++) leases.push(open.enter(who(n), address(n)))
+    } catch (error) {
+      assert.match(String(error), /too many requests/)
+    }
+    return leases
+  }
+  const of56 = (n: number) => `2001:db8:0:${(n % 200).toString(16)}::1`
+  const anywhere = (n: number) => `2001:db8:${n.toString(16)}::1`
+  const one = taken(1_600, of56, () => frontend('one'))
+  t.equal(one.length, 100, 'one network has a sixteenth')
+  for (const { free } of one) free()
+  const token = taken(1_600, anywhere, () => frontend('one'))
+  t.equal(token.length, 200, 'one publishable token has an eighth')
+  t.equal(taken(1_600, anywhere, (n) => frontend(String(n))).length, 200, 'all publishable tokens have a quarter')
+  t.equal(
+    taken(
+      1_600,
+      () => '',
+      () => caller,
+    ).length,
+    1_200,
+    'a server still has its own share',
+  )
+  for (const { free } of token) free()
+  t.equal(taken(1_600, anywhere, () => frontend('one')).length, 200, 'closed streams leave their place')
+  t.end()
 })
 
 await t.test('1,000 streams that are opened and closed leave nothing behind', async (t) => {

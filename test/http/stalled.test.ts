@@ -1,7 +1,12 @@
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { generate } from 'selfsigned'
 import t from 'tap'
+import { connectionTables, cutStalled } from '../../src/http/memory/stalled.ts'
+import { flagStreams } from '../../src/http/streams/flag-streams.ts'
 import { drain } from '../../src/http/wire/connections.ts'
 import { bind, openPort } from '../../src/http/wire/port.ts'
 import { virtualClock } from '../virtual-clock.ts'
@@ -56,6 +61,63 @@ await t.test(
   },
 )
 
+await t.test('a connection is cut whose client does not acknowledge what was sent', async (t) => {
+  const clock = virtualClock()
+  const server = createServer()
+  const tables: string[] = []
+  const peer = (remoteAddress: string, remotePort: number) =>
+    Object.assign(new Duplex({ read: () => undefined }), {
+      remoteAddress,
+      remotePort,
+      localPort: 8080,
+    }) as unknown as Socket
+  const [gone, waits, same, six, other] = [
+    peer('192.0.2.1', 5_000),
+    peer('192.0.2.1', 5_001),
+    peer('192.0.2.2', 5_000),
+    peer('2001:db8::5', 5_000),
+    peer('::ffff:192.0.2.9', 5_000),
+  ]
+  const sockets = new Set([gone, waits, same, six, other])
+  cutStalled({ server, sockets }, clock, undefined, async () => tables.splice(0).join(''))
+  const cut = () => [...sockets].map(({ destroyed }) => destroyed)
+  tables.push(
+    '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n',
+    '   0: 0100007F:1F90 010200C0:1388 01 00000800:00000000 01:00000200 00000007  1000        0 7\n',
+    '   1: 0100007F:1F90 010200C0:1389 01 00000000:00000000 02:00000A2F 0000000A  1000        0 8\n',
+  )
+  await clock.advance(15_000)
+  t.strictSame(cut(), [false, false, false, false, false], 'seven repetitions, or an idle connection')
+  tables.push(
+    '   0: 0100007F:1F90 010200C0:1388 01 00000800:00000000 01:00000200 00000008  1000        0 7\n',
+    '   1: 0100007F:1F91 020200C0:1388 01 00000800:00000000 01:00000200 00000009  1000        0 9\n',
+    '   0: 000080FE00000000000000FF010000FE:1F90 B80D0120000000000000000005000000:1388 01 00000800:00000000 01:00000200 0000000C 1 0 1\n',
+    '   1: 0000000000000000FFFF00000100007F:1F90 0000000000000000FFFF0000090200C0:1388 01 00000800:00000000 01:00000200 0000000F 1 0 2\n',
+  )
+  await clock.advance(15_000)
+  t.strictSame(cut(), [true, false, false, true, true], 'another local port is another connection')
+})
+
+await t.test('the system states the connections of a port in the form that the service reads', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const client = connect(port, '127.0.0.1')
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  t.teardown(() => {
+    client.destroy()
+    socket.destroy()
+    server.close()
+  })
+  const hex = (of: number) => of.toString(16).toUpperCase().padStart(4, '0')
+  const form = `: 0100007F:${hex(port)} 0100007F:${hex(client.localPort!)} 01 \\w{8}:\\w{8} \\w\\w:\\w{8} \\w{8} `
+  t.match(await connectionTables(), new RegExp(form))
+  t.match(
+    [client, socket].map(({ destroyed }) => destroyed),
+    [false, false],
+  )
+})
+
 for (const protocol of ['http', 'https'] as const) {
   await t.test(protocol, async (t) => {
     const pair = await generate([{ name: 'commonName', value: 'localhost' }])
@@ -70,7 +132,25 @@ for (const protocol of ['http', 'https'] as const) {
     const opened = openPort(settings, clock)
     const { server, sockets } = opened
     const large = 'x'.repeat(ANSWER)
-    server.on('request', ({ url }, response) => response.end(url === '/large' ? large : 'small'))
+    server.on('request', ({ url }, response) => {
+      if (url !== '/stream') return response.end(url === '/large' ? large : 'small')
+      const audience = { key: 'all', isAllowed: () => true }
+      const place = snapshots.enter({ actor: { kind: 'token', id: 'engine' }, via: 'bearer' }, '')
+      return snapshots.open(response, place, content, audience, false)
+    })
+    const snapshots = flagStreams({
+      clock,
+      limits: { most: 4, perCredential: 4, perAddress: 4 },
+      fresh: () => true,
+      onError: (error) => assert.fail(String(error)),
+    })
+    const piece = Buffer.from(large.slice(0, PART))
+    const content = {
+      key: 'large',
+      namespace: 'a',
+      kind: 'snapshots',
+      frame: async () => ({ name: '1', chunks: Array.from({ length: ANSWER / PART }, () => piece) }),
+    } as const
     await bind(opened, { host: '127.0.0.1', port: 0, choose: { host: '', port: '' } })
     t.teardown(() => {
       server.closeAllConnections()
@@ -136,7 +216,24 @@ for (const protocol of ['http', 'https'] as const) {
       await eventually(() => sockets.size === 0, 'the end of the quiet one')
     })
 
+    await t.test('a stream is cut off whose client reads nothing of a snapshot', async (t) => {
+      const stuck = await open()
+      stuck.pause()
+      ask(stuck, '/stream')
+      await eventually(() => [...sockets].some((socket) => queuedOf(socket) > 0), 'an unread snapshot')
+      await full()
+      const [socket] = sockets
+      t.ok(socket!.writableLength <= PART + 65_536, 'one chunk waits')
+      await clock.advance(LOOK_MS)
+      await clock.advance(59_999)
+      t.notOk(socket!.destroyed)
+      await clock.advance(1)
+      t.ok(socket!.destroyed)
+      await eventually(() => snapshots.counts.snapshots.open === 0, 'the end of the stream')
+    })
+
     await t.test('a client that reads slowly gets the whole answer', async (t) => {
+      const began = clock.monotonic()
       const slow = await open()
       slow.pause()
       ask(slow, '/large')
@@ -156,7 +253,7 @@ for (const protocol of ['http', 'https'] as const) {
         await eventually(() => got >= wanted || slow.destroyed, `part ${part}`)
       }
       t.ok(got >= ANSWER, `${got} bytes`)
-      t.equal(clock.monotonic(), 5 * LOOK_MS + parts * 4 * LOOK_MS, 'a minute for each part of it')
+      t.equal(clock.monotonic() - began, parts * 4 * LOOK_MS, 'a minute for each part of it')
     })
   })
 }

@@ -67,7 +67,7 @@ export const history = {
   streams: setting(
     integer(1, 1000),
     32,
-    'Maximum exports and live streams of the history at once on an instance; 4 of one credential.',
+    'Maximum exports and live streams of the history at once on an instance; half of them without `audit.read`, 4 of one person, service account or issuing token.',
   ),
   network_life: setting(
     durationFrom(86_400_000, 876_000 * 3_600_000),

@@ -10,11 +10,30 @@ import type { IndexedEvent } from '../../verifier/export/event-fields.ts'
 import { eventLine } from '../../verifier/export/ndjson.ts'
 import { contextOf } from '../commands/command-context.ts'
 import { streamOf } from '../memory/stream-slots.ts'
+import type { Call } from '../route/route.ts'
 import type { HistoryService } from '../services/history.ts'
+import { holderOfRequest } from '../steps/as-of-readings.ts'
 import { parametersOf } from '../wire/path.ts'
-import type { Answer } from '../wire/reply.ts'
-import { type EventsCall, filterGiven, indexesOf, isOpening, recordedOpening, selectionOf } from './event-page.ts'
+import { type Answer, streamHeaders } from '../wire/reply.ts'
+import {
+  type EventsCall,
+  filterGiven,
+  indexesOf,
+  isAuditor,
+  isOpening,
+  recordedOpening,
+  selectionOf,
+} from './event-page.ts'
 import { ledgerNotBegun } from './newest-checkpoint.ts'
+
+/** Holder of a stream of the history, as the limits of streams count it (api.md §16.5). */
+export const streamHolder = async (
+  { pastReadings }: Pick<HistoryService, 'pastReadings'>,
+  { caller: { reach }, request }: Pick<Call<unknown, unknown>, 'caller' | 'request'>,
+) => ({
+  holder: await holderOfRequest(pastReadings, request),
+  isAuditor: reach === undefined || isAuditor(reach),
+})
 
 /** Number of examined events from which an export is recorded individually. */
 const RECORDED = 1_000
@@ -108,7 +127,7 @@ export const eventStreamAnswer = async (
   const form = formOf(service, format)
   const origin = service.ledger.origin()
   const headers = {
-    'content-type': form.type,
+    ...streamHeaders(form.type),
     'history-range': `${from}-${to}`,
     ...(origin !== undefined && { 'history-origin': origin }),
     ...(named(parametersOf(request), 'format') && {
@@ -120,7 +139,7 @@ export const eventStreamAnswer = async (
   const isLong = (isLimited ? Math.min(asked.limit, to - from) : to - from) > RECORDED
   const isIndividual = isLong || isOpening(call)
   let count = () => 0
-  const over = streamOf(service, call, () => {
+  const over = streamOf(service, call, await streamHolder(service, call), () => {
     if (!isIndividual) historyReads.counted(caller.actor, { route, format, events: count(), opened: false })
   })
   const record = { format, filter: filterGiven(service, call), fromIndex: from, toIndex: to }

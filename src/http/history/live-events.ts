@@ -7,10 +7,10 @@ import type { EventFilter } from '../../verifier/export/filter.ts'
 import { contextOf } from '../commands/command-context.ts'
 import { streamOf } from '../memory/stream-slots.ts'
 import type { HistoryService } from '../services/history.ts'
-import { holderOfRequest } from '../steps/as-of-readings.ts'
 import { headerText, wrongHeader } from '../steps/preconditions.ts'
-import type { Answer } from '../wire/reply.ts'
+import { type Answer, streamHeaders } from '../wire/reply.ts'
 import { type EventsCall, eventPresenter, filterGiven, isAuditor, recordedOpening, selectionOf } from './event-page.ts'
+import { streamHolder } from './event-stream.ts'
 
 /** Times in ms: between two checks of the credential, between two heartbeats, and the age at which a stream ends. */
 const [CHECK_MS, ALIVE_MS, AGE_MS] = [1_000, 15_000, 3_600_000]
@@ -128,17 +128,22 @@ async function* followed(
  */
 export const liveEvents = (service: HistoryService) => {
   return async (call: EventsCall): Promise<Answer<HistoryEvents>> => {
-    const { historyReads, pastReadings, reachNow } = service
+    const { historyReads, reachNow } = service
     const { query, caller, request, route } = call
     if (query.order === 'desc') invalid('order', 'must be asc')
     for (const name of UNBOUNDED) if (query[name] !== undefined) invalid(name, 'must be empty')
     const { filter } = selectionOf(call)
     const start = await startOf(service, call, filter)
-    const headers = { 'content-type': 'text/event-stream' }
+    const headers = streamHeaders('text/event-stream')
     if (request.method === 'HEAD') return { body: undefined, chunks: [], headers }
-    const holder = await holderOfRequest(pastReadings, request)
-    const stream = { holder, actor: caller.actor, filter: filterGiven(service, call), fromIndex: start.index + 1 }
-    const over = streamOf(service, call, () => historyReads.followed(stream))
+    const streamer = await streamHolder(service, call)
+    const stream = {
+      holder: streamer.holder,
+      actor: caller.actor,
+      filter: filterGiven(service, call),
+      fromIndex: start.index + 1,
+    }
+    const over = streamOf(service, call, streamer, () => historyReads.followed(stream))
     const record = { format: 'sse', filter: stream.filter, fromIndex: stream.fromIndex }
     const open = await recordedOpening(service, call, record)
     if (!open && request.headers['last-event-id'] !== undefined && historyReads.continues(stream))

@@ -65,7 +65,7 @@ export const whenOver = ({ request, reply: { raw } }: Of, work: () => void): voi
  * Holder whose share of memory a request uses: the credential, or the address of an anonymous caller. Each address that
  * uses a publishable token has a share of its own.
  */
-const takerOf = ({ caller: { actor, published = false }, address }: FastifyRequest): Taker => {
+export const takerOf = ({ caller: { actor, published = false }, address }: FastifyRequest): Taker => {
   const holder = actor.id ?? addressKey(address)
   return published ? { holder: `${holder} ${addressKey(address)}`, published } : { holder, published }
 }

@@ -1,16 +1,23 @@
 import { setMaxListeners } from 'node:events'
 import { refuse } from '../../base/errors.ts'
-import { fairGate, type Lease } from '../../base/gate.ts'
+import { fairGate, type Lease, takeAll } from '../../base/gate.ts'
 import { type Of, whenOver } from './room.ts'
 
-/** Maximum number of streams of one credential at once. */
+/** Maximum number of streams of one holder at once. */
 const EACH = 4
 
 const AGAIN = { headers: { 'retry-after': '1' } }
 
-/** Limits the streams of the history that run at once, on the instance and for each credential (api.md §16.5). */
+/** Holder of a stream. Auditors have the right `audit.read`. */
+type StreamHolder = { readonly holder: string; readonly isAuditor: boolean }
+
+/**
+ * Limits the streams of the history that run at once, on the instance and for each holder (api.md §16.5). Half of the
+ * streams are reserved for auditors, who are counted apart from the other tokens of their holder.
+ */
 export const streamSlots = (total: number) => {
   const gate = fairGate({ total, each: EACH })
+  const others = fairGate({ total: Math.max(1, Math.floor(total / 2)) })
   const ending = new AbortController()
   // Each live stream listens to it.
   setMaxListeners(0, ending.signal)
@@ -24,8 +31,11 @@ export const streamSlots = (total: number) => {
      * Counts a new stream until its lease is freed. A stream over the limit is refused with `rate_limited` or
      * `history_busy`.
      */
-    enter: (holder: string): Lease =>
-      gate.takeNow({ holder }) ?? refuse(gate.held(holder) < EACH ? 'history_busy' : 'rate_limited', undefined, AGAIN),
+    enter: ({ holder: whose, isAuditor }: StreamHolder): Pick<Lease, 'free'> => {
+      const holder = isAuditor ? `auditor ${whose}` : whose
+      const lease = takeAll([() => gate.takeNow({ holder }), ...(isAuditor ? [] : [() => others.takeNow({ holder })])])
+      return lease ?? refuse(gate.held(holder) < EACH ? 'history_busy' : 'rate_limited', undefined, AGAIN)
+    },
   }
 }
 export type StreamSlots = ReturnType<typeof streamSlots>
@@ -37,10 +47,11 @@ export type StreamSlots = ReturnType<typeof streamSlots>
 export const streamOf = (
   { historyStreams }: { readonly historyStreams: StreamSlots },
   of: Of,
+  holder: StreamHolder,
   onOver?: () => void,
 ): AbortSignal => {
   const over = new AbortController()
-  const { free } = historyStreams.enter(of.request.caller.actor.id ?? of.request.address)
+  const { free } = historyStreams.enter(holder)
   whenOver(of, () => {
     over.abort()
     free()

@@ -10,7 +10,7 @@ import { EVENTS } from '../streams/announced.ts'
 import { audienceOf } from '../streams/audience.ts'
 import { flagStateOf, hasPresentState } from '../streams/flag-state.ts'
 import type { Content, Frame } from '../streams/topics.ts'
-import type { Answer } from '../wire/reply.ts'
+import { type Answer, streamHeaders } from '../wire/reply.ts'
 
 const RETRY_MS = 2_000
 const ALIVE = Buffer.from(': keep-alive\n\n')
@@ -42,7 +42,7 @@ export const ofrepEventsRoutes = (app: FastifyInstance, service: EvaluationServi
   const listen = audienceOf(service)
   const open = async (call: Call<unknown, unknown>, namespace: string): Promise<Answer<OfrepEvents>> => {
     const { request, caller } = call
-    const headers = { 'content-type': 'text/event-stream' }
+    const headers = streamHeaders('text/event-stream')
     if (request.method === 'HEAD') return { body: undefined, headers, chunks: [] }
     if (!fresh()) refuse('auth_stale')
     const isCurrent = await hasPresentState(service, namespace, headerText(request.headers, 'last-event-id') ?? '')

@@ -7,15 +7,17 @@ import { Snapshot, SnapshotLine } from '../../contract/flags/snapshot.ts'
 import type { LastEvaluations } from '../evaluation/last-evaluations.ts'
 import { leavingOut } from '../lists/paging.ts'
 import { keptChunks } from '../memory/kept-chunks.ts'
+import { SMALL, takerOf } from '../memory/room.ts'
 import { type Form, snapshotText, unevaluable } from '../present/snapshot.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { EvaluationService } from '../services/flags.ts'
 import { audienceOf } from '../streams/audience.ts'
+import { withoutLimit } from '../streams/flag-streams.ts'
 import type { Content } from '../streams/topics.ts'
 import { underAnyWord } from '../wire/family-headers.ts'
 import { chunksOf } from '../wire/pieces.ts'
-import { type Answer, type Json, jsonOf, written } from '../wire/reply.ts'
+import { type Answer, type Json, jsonOf, streamHeaders, written } from '../wire/reply.ts'
 import { held } from '../wire/send.ts'
 
 const UNSTATED = '1.37.1'
@@ -52,7 +54,8 @@ const linesOf = ({ flagStore }: EvaluationService, kept: KeptChunks, namespace: 
   frame: async () => {
     const name = `${flagStore.version(namespace)?.toString(36) ?? ''}${form.tag}`
     const chunks = await kept(`${form.tag}${namespace}`, name, () => chunksOf(snapshotText(flagStore, namespace, form)))
-    return chunks && { name, chunks: [Buffer.from('{"result":'), ...chunks, Buffer.from('}\n')] }
+    const line = chunks && [Buffer.from('{"result":'), ...chunks, Buffer.from('}\n')]
+    return line && { name, chunks: chunks.length === 1 ? [Buffer.concat(line)] : line }
   },
 })
 
@@ -78,7 +81,7 @@ const streamRoute = (
       const { environment, namespace = '' } = params
       if (environment !== 'default') refuse('not_found', `environment "${environment}" not found`)
       if (!fresh()) refuse('auth_stale')
-      const headers = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' }
+      const headers = streamHeaders('application/x-ndjson')
       const answer = (given: Answer<SnapshotLine>) => leavingOut({ names }, unevaluable(flagStore, namespace), given)
       if (request.method === 'HEAD') return answer({ body: undefined, headers, chunks: [] })
       const content = linesOf(service, kept, namespace, formFor(request.headers, names.acceptVersionHeader))
@@ -90,11 +93,13 @@ const streamRoute = (
       }
       const audience = { key: `snapshots ${key}`, isAllowed: check }
       const lease = flagStreams.enter(caller, request.address)
+      const { answers } = request.server.budgets
+      const room = (bytes: number) => (bytes <= SMALL ? withoutLimit() : answers.takeNow(takerOf(request), bytes))
       fetched(namespace)
       return answer({
         body: undefined,
         headers,
-        push: (response) => flagStreams.open(response, lease, content, audience, false),
+        push: (response) => flagStreams.open(response, { ...lease, room }, content, audience, false),
       })
     },
   })

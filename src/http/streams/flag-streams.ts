@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../base/clock.ts'
 import { refuse } from '../../base/errors.ts'
-import { fairGate, type Lease } from '../../base/gate.ts'
-import { addressKey } from '../memory/address-key.ts'
+import { fairGate, type Lease, takeAll } from '../../base/gate.ts'
+import { addressKey, networkKey } from '../memory/address-key.ts'
 import type { Caller } from '../wire/caller.ts'
 import { attempt } from '../wire/fault.ts'
 import { type Content, endEach, type OpenStream, topicsOf } from './topics.ts'
@@ -17,6 +17,12 @@ type Checked = Audience & { readonly streams: Set<OpenStream>; isChecking: boole
 
 /** Maximum number of open streams: of the instance, of a credential, and of a client address. */
 type StreamLimits = { readonly most: number; readonly perCredential: number; readonly perAddress: number }
+
+/** Place of a stream. `room` reserves memory for a snapshot; absent: without a limit. */
+type StreamLease = Pick<Lease, 'free'> & { readonly room?: OpenStream['room'] }
+
+/** Memory of a frame that no limit counts. */
+export const withoutLimit = (): Pick<Lease, 'free'> => ({ free: () => undefined })
 
 const AGAIN = { headers: { 'retry-after': '5' } }
 
@@ -67,13 +73,34 @@ const audiencesOf = (onError: StreamParts['onError']) => {
   }
 }
 
+/** Places of the streams, each taken until its lease is freed. */
+const placesOf = ({ most, perAddress, perCredential }: StreamLimits) => {
+  const gate = fairGate({ total: most })
+  const [quarter, part] = [Math.max(perAddress, most / 4), Math.max(perAddress, most / 16)]
+  const published = fairGate({ total: quarter, each: Math.max(perAddress, quarter / 2) })
+  const networks = fairGate({ total: most, each: part })
+  return {
+    held: gate.held,
+    enter: ({ actor: { id }, published: isPublished = false }: Caller, address: string): StreamLease =>
+      takeAll(
+        id !== undefined && !isPublished
+          ? [() => gate.takeNow({ holder: id, each: perCredential })]
+          : [
+              () => gate.takeNow({ holder: `address ${addressKey(address)}`, each: perAddress }),
+              () => networks.takeNow({ holder: networkKey(address) }),
+              ...(isPublished ? [() => published.takeNow({ holder: String(id) })] : []),
+            ],
+      ) ?? refuse('rate_limited', undefined, AGAIN),
+  }
+}
+
 /**
  * Open streams about flags: events of OFREP (api.md §10) and snapshots (§9). Every stream ends within 3 s after its
  * credential ends, loses the right, or this instance is not fresh.
  */
 export const flagStreams = ({ clock, limits, fresh, onError }: StreamParts) => {
   const counts = { events: { open: 0, sent: 0, slow: 0 }, snapshots: { open: 0, sent: 0, slow: 0 } }
-  const gate = fairGate({ total: limits.most })
+  const places = placesOf(limits)
   const audiences = audiencesOf(onError)
   const topics = topicsOf({
     clock,
@@ -99,22 +126,24 @@ export const flagStreams = ({ clock, limits, fresh, onError }: StreamParts) => {
     changed: topics.changed,
     /**
      * Counts a stream before its headers are sent; over a limit: 429 `rate_limited`. Its holder is the credential, or the
-     * client address for publishable tokens and callers without a credential. Pass the lease to `open`.
+     * address and the network of the client for publishable tokens and callers without a credential. All publishable
+     * tokens together have a quarter of the streams, and each has half of that. Pass the lease to `open`.
      */
-    enter: ({ actor: { id }, published }: Caller, address: string): Lease =>
-      gate.takeNow(
-        id === undefined || published === true
-          ? { holder: `address ${addressKey(address)}`, each: limits.perAddress }
-          : { holder: id, each: limits.perCredential },
-      ) ?? refuse('rate_limited', undefined, AGAIN),
+    enter: places.enter,
     /** Writes the frames of a content to a response until one side ends it. `isCurrent`: the client has the present one. */
-    open: (response: ServerResponse, lease: Lease, content: Content, audience: Audience, isCurrent: boolean): void => {
+    open: (
+      response: ServerResponse,
+      { free, room = withoutLimit }: StreamLease,
+      content: Content,
+      audience: Audience,
+      isCurrent: boolean,
+    ): void => {
       const { kind, alive } = content
-      const stream: OpenStream = { response, name: undefined, unsent: 0 }
-      if (response.destroyed || response.socket?.destroyed) return lease.free()
+      const stream: OpenStream = { response, room, name: undefined, isSending: false, isBehind: false }
+      if (response.destroyed || response.socket?.destroyed) return free()
       counts[kind].open++
       checks ??= clock.every(CHECK_MS, look)
-      const comments = commented[gate.held() % CHECKS_A_COMMENT]!
+      const comments = commented[places.held() % CHECKS_A_COMMENT]!
       if (alive) comments.set(stream, alive)
       const leaveAudience = audiences.add(audience, stream)
       const leaveTopic = topics.add(content, stream, isCurrent)
@@ -123,8 +152,8 @@ export const flagStreams = ({ clock, limits, fresh, onError }: StreamParts) => {
         comments.delete(stream)
         leaveAudience()
         leaveTopic()
-        lease.free()
-        if (gate.held() > 0) return
+        free()
+        if (places.held() > 0) return
         checks?.cancel()
         checks = undefined
       })

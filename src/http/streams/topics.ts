@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../base/clock.ts'
 import { forEachSliced } from '../../base/event-loop.ts'
+import type { Lease } from '../../base/gate.ts'
 import { attempt } from '../wire/fault.ts'
 
 /** Time in ms in which changes become one frame. */
@@ -24,11 +25,20 @@ export type Content = {
   readonly alive?: Buffer
 }
 
-/** One open stream. `name`: its newest frame; `unsent`: frames that the client has not taken. */
-export type OpenStream = { readonly response: ServerResponse; name: string | undefined; unsent: number }
+/**
+ * One open stream. `name`: its newest frame; `room` reserves memory for a frame. While a snapshot is being sent,
+ * `isBehind` states that a newer one exists.
+ */
+export type OpenStream = {
+  readonly response: ServerResponse
+  readonly room: (bytes: number) => Pick<Lease, 'free'> | undefined
+  name: string | undefined
+  isSending: boolean
+  isBehind: boolean
+}
 
-/** Limits of unread data of a client: bytes of events, or number of snapshots. */
-const [UNREAD_BYTES, UNREAD_FRAMES] = [262_144, 2]
+/** Maximum unread bytes of events of a client. */
+const UNREAD_BYTES = 262_144
 
 type Topic = {
   readonly content: Content
@@ -42,9 +52,15 @@ type Topic = {
   gap: number
 }
 
+/** Ends a stream. A snapshot that is being sent cannot end, so its connection is cut. */
+const end = ({ response, isSending }: OpenStream): void => {
+  if (isSending) response.destroy()
+  else response.end()
+}
+
 /** Ends streams in slices of the event loop. */
 export const endEach = (streams: Iterable<OpenStream>): Promise<void> | undefined =>
-  forEachSliced(streams, ({ response }) => attempt(response, () => response.end()))
+  forEachSliced(streams, (stream) => attempt(stream.response, () => end(stream)))
 
 type TopicParts = {
   readonly clock: Clock
@@ -53,44 +69,96 @@ type TopicParts = {
   readonly onSlow: (kind: Content['kind']) => void
 }
 
+const bytesOf = ({ chunks }: Frame): number => chunks.reduce((sum, { length }) => sum + length, 0)
+
+/** Frames of snapshots in memory, each with its memory and the number of streams that it is being sent to. */
+const framesSent = () => {
+  const sent = new Map<string, { readonly room: Pick<Lease, 'free'>; streams: number }>()
+  /** Holds a frame for one more stream. Returns the function that ends this, or `undefined` if no memory is free. */
+  return ({ content }: Topic, { room }: OpenStream, frame: Frame): (() => void) | undefined => {
+    const key = `${content.key} ${content.namespace} ${frame.name}`
+    const taken = sent.get(key)?.room ?? room(bytesOf(frame))
+    if (!taken) return undefined
+    const held = sent.get(key) ?? { room: taken, streams: 0 }
+    sent.set(key, held)
+    held.streams++
+    return () => {
+      if (--held.streams > 0) return
+      sent.delete(key)
+      held.room.free()
+    }
+  }
+}
+
+/** Writes chunks one after another, as the client reads, while the stream is sending. `sent` runs after the last one. */
+const writeEach = (stream: OpenStream, chunks: readonly Buffer[], sent: () => void, from = 0): void => {
+  const { response, isSending } = stream
+  const next = (): void => attempt(response, () => writeEach(stream, chunks, sent, from + 1))
+  if (from === chunks.length) sent()
+  else if (isSending) response.write(chunks[from], next)
+}
+
 /**
  * Returns the function that sends a topic's frames to its streams. A frame is built once for all streams of a topic. A stream never receives
  * an earlier state after a later one.
  */
 const senderOf = ({ clock, onError, onSent, onSlow }: TopicParts): ((topic: Topic) => Promise<void>) => {
-  const isSlow = ({ content: { kind } }: Topic, { response, unsent }: OpenStream): boolean =>
-    kind === 'events' ? response.writableLength > UNREAD_BYTES : unsent >= UNREAD_FRAMES
+  const hold = framesSent()
 
-  const write = (topic: Topic, stream: OpenStream, { name, chunks }: Frame): void => {
+  const cut = ({ content: { kind } }: Topic, { response }: OpenStream): void => {
+    onSlow(kind)
+    response.destroy()
+  }
+
+  /**
+   * Sends a snapshot as fast as the client reads, because TLS copies all waiting chunks of a connection. A client that
+   * has not read the previous one receives the newest when it has.
+   */
+  const writeSnapshot = (topic: Topic, stream: OpenStream, frame: Frame): void => {
+    const { response } = stream
+    if (stream.isSending) return void (stream.isBehind = true)
+    const release = hold(topic, stream, frame)
+    if (!release) return cut(topic, stream)
+    stream.name = frame.name
+    onSent(topic.content.kind)
+    stream.isSending = true
+    const sent = (): void => {
+      if (!stream.isSending) return
+      stream.isSending = false
+      response.off('close', sent)
+      release()
+      if (!stream.isBehind || !topic.streams.has(stream)) return
+      stream.isBehind = false
+      topic.added.add(stream)
+      void send(topic)
+    }
+    response.once('close', sent)
+    writeEach(stream, frame.chunks, sent)
+  }
+
+  const write = (topic: Topic, stream: OpenStream, frame: Frame): void => {
     const { response } = stream
     const { kind } = topic.content
-    if (stream.name === name || response.destroyed || response.writableEnded) return
-    if (isSlow(topic, stream)) {
-      onSlow(kind)
-      response.destroy()
-      return
-    }
-    stream.name = name
+    if (stream.name === frame.name || response.destroyed || response.writableEnded) return
+    if (kind === 'snapshots') return writeSnapshot(topic, stream, frame)
+    if (response.writableLength > UNREAD_BYTES) return cut(topic, stream)
+    stream.name = frame.name
     onSent(kind)
-    if (kind === 'events') return void response.write(chunks[0])
-    stream.unsent++
-    for (const [n, chunk] of chunks.entries())
-      if (n < chunks.length - 1) response.write(chunk)
-      else response.write(chunk, () => stream.unsent--)
+    response.write(frame.chunks[0])
   }
 
   const sendTo = async (topic: Topic, streams: Iterable<OpenStream>): Promise<void> => {
     topic.sentAt = clock.monotonic()
     const frame = await topic.content.frame()
-    topic.gap = frame && frame.chunks.reduce((sum, { length }) => sum + length, 0) > LARGE ? LARGE_GAP_MS : 0
+    topic.gap = frame && bytesOf(frame) > LARGE ? LARGE_GAP_MS : 0
     await forEachSliced(streams, (stream) => {
       const { response } = stream
-      attempt(response, () => (frame ? write(topic, stream, frame) : response.end()))
+      attempt(response, () => (frame ? write(topic, stream, frame) : end(stream)))
     })
   }
 
   /** Sends what the streams lack: after a change to all streams of the topic, otherwise to the new ones. */
-  return async (topic) => {
+  const send = async (topic: Topic): Promise<void> => {
     if (topic.isSending || topic.streams.size === 0) return
     topic.isSending = true
     try {
@@ -109,6 +177,7 @@ const senderOf = ({ clock, onError, onSent, onSlow }: TopicParts): ((topic: Topi
       topic.isSending = false
     }
   }
+  return send
 }
 
 /** Streams by the namespace and form of their content. Changes of a namespace within 50 ms become one frame. */

@@ -75,6 +75,13 @@ export const written = <T>(json: Json<T>, etag?: string): Answer<T> =>
 export const warned = (warning: string | undefined): Readonly<Record<string, string>> =>
   warning === undefined ? {} : { warning: `299 - "${warning}"` }
 
+/** Headers of a stream or export, which no proxy may store, compress or buffer. */
+export const streamHeaders = (type: string): Readonly<Record<string, string>> => ({
+  'content-type': type,
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+})
+
 /** Answer with a whole table as CSV. */
 export const csvAnswer = <T>(text: string, headers: Readonly<Record<string, string>>): Answer<T> => {
   const bytes = Buffer.from(text)

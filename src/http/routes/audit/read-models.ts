@@ -6,11 +6,12 @@ import { projections } from '../../../projections/all.ts'
 import type { AnyProjection } from '../../../projections/projection.ts'
 import { rowHash } from '../../../projections/projection.ts'
 import { countReading } from '../../history/event-page.ts'
+import { streamHolder } from '../../history/event-stream.ts'
 import { streamOf } from '../../memory/stream-slots.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { HistoryMount, HistoryService } from '../../services/history.ts'
-import type { Answer } from '../../wire/reply.ts'
+import { type Answer, streamHeaders } from '../../wire/reply.ts'
 
 /** Memory in bytes of a page of rows while their hashes are sent. */
 const HOLDS = 1_048_576
@@ -30,13 +31,13 @@ async function* linesOf({ views }: HistoryService, model: AnyProjection, stopped
   }
 }
 
-const rowsAnswer = (service: HistoryService, call: Call<unknown, object>): Answer<ReadModel> => {
+const rowsAnswer = async (service: HistoryService, call: Call<unknown, object>): Promise<Answer<ReadModel>> => {
   const { params, request } = call
   const name = params['name']!
   const model = projections.find((each) => each.name === name) ?? refuse('not_found', `read model "${name}" not found`)
-  const headers = { 'content-type': 'application/x-ndjson' }
+  const headers = streamHeaders('application/x-ndjson')
   if (request.method === 'HEAD') return { body: undefined, chunks: [], headers }
-  const over = streamOf(service, call)
+  const over = streamOf(service, call, await streamHolder(service, call))
   countReading(service, call, 0, 'ndjson')
   return { body: undefined, chunks: linesOf(service, model, over), holds: HOLDS, headers }
 }
