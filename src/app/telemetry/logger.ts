@@ -4,7 +4,7 @@ import { type DestinationStream, destination, pino } from 'pino'
 import { privateFile } from '../../adapters/embedded/files/secret-file.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import { withoutTokens } from '../../base/token-form.ts'
+import { LOGGED_TOKENS } from '../../base/token-form.ts'
 import type { Config } from '../../config/load.ts'
 
 /** Maximum bytes of lines that wait for a slow reader. Further log lines are dropped and counted. */
@@ -167,7 +167,7 @@ export const loggerOf = ({ level: least, encoding, file }: Config['log'], clock:
     level: least.toLowerCase(),
     redact,
     base: null,
-    hooks: { streamWrite: withoutTokens },
+    hooks: { streamWrite: (line: string) => line.replaceAll(LOGGED_TOKENS, '[client token]') },
     formatters: { level: (_label: string, number: number) => ({ level: level(number) }) },
     timestamp: () => `,"time":"${clock.now().toISOString()}"`,
   }
