@@ -4,11 +4,19 @@ import { Refusal, refuse } from '../../base/errors.ts'
 import { fairGate } from '../../base/gate.ts'
 
 /**
- * Timeouts in ms of a read, of all reads of one answer, of a write, of a read and a write of many documents, and of the
- * first connection. The driver's own timeouts are not sufficient, because it retries.
+ * Timeouts in ms of a read, of all reads of one answer, of a write, of a write of a view, of a read and a write of many
+ * documents, and of the first connection. The driver's own timeouts are not sufficient, because it retries.
  */
-export const patience = { read: 1500, whole: 1900, write: 2000, batch: 10_000, bulk: 10_000, connect: 10_000 } as const
-const isWrite = (kind: keyof typeof patience): boolean => kind === 'write' || kind === 'bulk'
+export const patience = {
+  read: 1500,
+  whole: 1900,
+  write: 2000,
+  view: 1500,
+  batch: 10_000,
+  bulk: 10_000,
+  connect: 10_000,
+} as const
+const isWrite = (kind: keyof typeof patience): boolean => kind === 'write' || kind === 'view' || kind === 'bulk'
 
 /** Maximum time in ms that `close` waits for the server. */
 const CLOSE_MS = 2000
@@ -67,9 +75,13 @@ export const mongoCalls = (clock: Clock, writers = Number.POSITIVE_INFINITY) => 
     return gate.run(begin, undefined, signal)
   }
   return {
-    call: async <T>(kind: keyof typeof patience, work: (limits: ReadLimits) => Promise<T>): Promise<T> => {
+    /** `limit`: timeout in ms, if it depends on more than the kind. */
+    call: async <T>(
+      kind: keyof typeof patience,
+      work: (limits: ReadLimits) => Promise<T>,
+      limit: number = patience[kind],
+    ): Promise<T> => {
       if (!open) refuse('backend_unavailable')
-      const limit = patience[kind]
       const stop = new AbortController()
       const giveUp = (): never => {
         const late = new Error(`MongoDB did not answer within ${limit} ms`)

@@ -27,8 +27,11 @@ import { mongoViews } from './views.ts'
 type StoredLease = { readonly _id: string; readonly holder: string; readonly term: number; readonly beat: number }
 
 const NO_HOLDER = ''
-/** After giving up the lease, an instance waits this many times its length before it takes the lease again. */
-const REST = 2
+/**
+ * After giving up the lease, an instance waits this many times its length before it takes the lease again. In this time
+ * every other instance looks for it.
+ */
+const REST = 1 / 2
 
 /**
  * Lease that at most one of all instances holds at a time. The lease lasts `ttl` ms from the time at which its holder
@@ -72,7 +75,9 @@ export const mongoLease = (db: Db, calls: Calls, clock: Clock, name: string, ttl
       return take()
     }
     if (found.term !== seen.term || found.beat !== seen.beat) seen = { term: found.term, beat: found.beat, since: now }
-    if (found.holder !== NO_HOLDER && now - seen.since <= ttl * 1.25) return
+    // A lease that this instance gave up without an answer may still carry its name.
+    const isFree = found.holder === NO_HOLDER || found.holder === me
+    if (!isFree && now - seen.since <= ttl * 1.25) return
     const where = { _id: name, term: found.term, beat: found.beat }
     const update = { $set: { holder: me, term: found.term + 1 }, $inc: { beat: 1 } }
     const sent = clock.monotonic()

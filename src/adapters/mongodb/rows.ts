@@ -1,6 +1,6 @@
 import { type BulkWriteResult, type Collection, MongoBulkWriteError } from 'mongodb'
 import { type Closed, type Row, supersedes } from '../../projections/views.ts'
-import { type Calls, isDuplicate, unlessDuplicate } from './calls.ts'
+import { type Calls, isDuplicate, patience, unlessDuplicate } from './calls.ts'
 
 /**
  * Encoding of client-chosen keys of metadata, attributes and attachments, because some have a special meaning. Dots and
@@ -106,22 +106,30 @@ const latest = (rows: readonly Row[]): StoredRow[] => {
 const chunks = (rows: readonly StoredRow[], size: number): (readonly StoredRow[])[] =>
   Array.from({ length: Math.ceil(rows.length / size) }, (_, n) => rows.slice(n * size, (n + 1) * size))
 
+/** Time in ms that a write of rows may take for each row after the first. */
+const ROW_MS = 32
+/**
+ * Timeout of a write of rows. The writer of the read models counts as stalled after 2.5 s, so a write whose answer is
+ * lost is repeated before.
+ */
+const limitOf = ({ length }: readonly StoredRow[]): number => Math.min(patience.bulk, patience.view + length * ROW_MS)
+
 /** Writes rows in commands of at most `bulk` rows. A row replaces only an older revision of itself. */
 export const rowWriter = (calls: Calls, bulk: number) => {
   const replace = (to: Rows, row: StoredRow, upsert: boolean) =>
-    calls.call('write', () => unlessDuplicate(to.replaceOne(older(row), contentOf(row), { upsert })))
+    calls.call('view', () => unlessDuplicate(to.replaceOne(older(row), contentOf(row), { upsert })))
 
   const putOne = async (to: Rows, row: StoredRow) => {
     // No row is older than revision 0, so a row of revision 0 replaces only an unreadable row.
     if (row.revision === 0n) {
-      const made = await calls.call('write', () => unlessDuplicate(to.insertOne(row)))
+      const made = await calls.call('view', () => unlessDuplicate(to.insertOne(row)))
       if (made === undefined && !row.unreadable) await replace(to, row, false)
     } else if ((await replace(to, row, true)) === undefined) await replace(to, row, false)
   }
 
   const replaceMany = (to: Rows, rows: readonly StoredRow[], upsert: boolean) => {
     const operations = rows.map((row) => ({ replaceOne: { filter: older(row), replacement: contentOf(row), upsert } }))
-    return calls.call('bulk', () => duplicatesOf(to.bulkWrite(operations, { ordered: false })))
+    return calls.call('bulk', () => duplicatesOf(to.bulkWrite(operations, { ordered: false })), limitOf(rows))
   }
 
   const putMany = async (to: Rows, rows: readonly StoredRow[]) => {
@@ -140,7 +148,11 @@ export const rowWriter = (calls: Calls, bulk: number) => {
 
   const insert = async (to: Rows, rows: readonly StoredRow[]): Promise<void> => {
     for (const chunk of chunks(rows, bulk)) {
-      const inserted = await calls.call('bulk', () => unlessDuplicate(to.insertMany([...chunk], { ordered: false })))
+      const inserted = await calls.call(
+        'bulk',
+        () => unlessDuplicate(to.insertMany([...chunk], { ordered: false })),
+        limitOf(chunk),
+      )
       if (inserted === undefined) await putMany(to, chunk)
     }
   }

@@ -13,9 +13,10 @@ const world = () => {
   const clock = virtualClock()
   let stored: Fields | undefined
   const asked: string[] = []
-  const store = { slow: 0, asked }
+  const store = { slow: 0, lost: false, asked }
   const answered = async <T>(what: string, work: () => T): Promise<T> => {
     asked.push(`${what} ${clock.monotonic()}`)
+    if (store.lost) throw new Error('the connection is lost')
     const answer = work()
     if (store.slow > 0) await clock.sleep(store.slow)
     return answer
@@ -117,7 +118,7 @@ await t.test('an instance that sees another one renew the lease begins its wait 
   t.ok(second.lease.held())
 })
 
-await t.test('an instance that gave up a lease takes it again only after twice the length of the lease', async (t) => {
+await t.test('an instance that gave up a lease takes it again after half the length of the lease', async (t) => {
   const { clock, store, instance } = world()
   const { lease } = instance()
   let able = true
@@ -127,12 +128,30 @@ await t.test('an instance that gave up a lease takes it again only after twice t
   await clock.advance(200)
   able = true
   store.asked.length = 0
-  await clock.advance(1_199)
-  t.same([lease.held(), store.asked], [false, []])
+  await clock.advance(399)
+  t.same([lease.held(), store.asked], [false, []], 'while each other instance looks for it once')
   await clock.advance(1)
   t.ok(lease.held())
-  t.same(store.asked, ['find 1400', 'update 1400'])
+  t.same(store.asked, ['find 600', 'update 600'])
 })
+
+await t.test(
+  'an instance takes a lease that still carries its own name without the wait for another one',
+  async (t) => {
+    const { clock, store, instance } = world()
+    const { lease } = instance()
+    let able = true
+    lease.onlyWhile(() => able)
+    await clock.settle()
+    able = false
+    store.lost = true
+    await clock.advance(200)
+    store.lost = false
+    able = true
+    await clock.advance(400)
+    t.ok(lease.held())
+  },
+)
 
 await t.test('no further request for a lease is sent until a late answer arrives', async (t) => {
   const { clock, store, instance } = world()
