@@ -13,9 +13,16 @@ type Answer = { readonly status: number; readonly text: string }
 /** Asks a server over kept connections, as many as there are requests under way. */
 export const asking = ({ url }: Server) => {
   const agent = new Agent({ keepAlive: true })
-  const ask = (method: string, path: string, token: string, body?: string): Promise<Answer> =>
+  const ask = (
+    method: string,
+    path: string,
+    token: string,
+    body?: string,
+    others: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> =>
     new Promise((answered, failed) => {
       const headers = {
+        ...others,
         authorization: `Bearer ${token}`,
         ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
       }

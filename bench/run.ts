@@ -28,6 +28,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   'S2,S3,S4': () => import('./stack-http.ts'),
   'S5,S8': () => import('./stack-revocations.ts'),
   S9: () => import('./stack-holder.ts'),
+  S10: () => import('./stack-commands.ts'),
   'S6,S7': () => import('./stack-bursts.ts'),
   'C1,C2,C6,C7': () => import('./history.ts'),
   'C3,C4,C5,C11': () => import('./exports.ts'),

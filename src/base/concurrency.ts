@@ -43,6 +43,24 @@ export const sharedCalls = <T>() => {
 }
 
 /**
+ * Gathers the items that callers pass before the present work of the process ends, and gives them to one call of `work`,
+ * which starts after it and returns their results in order.
+ */
+export const gathered = <T, R>(work: (items: readonly T[]) => Promise<readonly R[]>) => {
+  let items: T[] = []
+  let results: Promise<readonly R[]> | undefined
+  return async (item: T): Promise<R> => {
+    const n = items.push(item) - 1
+    results ??= new Promise<void>((begin) => process.nextTick(begin)).then(() => {
+      const all = items
+      ;[items, results] = [[], undefined]
+      return work(all)
+    })
+    return (await results)[n]!
+  }
+}
+
+/**
  * Maximum items of `eachTogether` in work at the same time. A store opens a connection in up to seven round trips, and a
  * call that waits for one must not reach its time limit.
  */

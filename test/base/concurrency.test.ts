@@ -1,5 +1,5 @@
 import t from 'tap'
-import { keyedQueue, sharedCalls } from '../../src/base/concurrency.ts'
+import { gathered, keyedQueue, sharedCalls } from '../../src/base/concurrency.ts'
 
 const held = () => {
   let free = () => {}
@@ -43,4 +43,19 @@ await t.test('callers during a call share the next one, which begins after their
   waits[1]!.free()
   t.strictSame(await Promise.all([second, third]), [1, 1])
   t.equal(await shared('a', call), 2, 'a later call is its own')
+})
+
+await t.test('calls of the same moment are gathered into one, and a later one is its own', async (t) => {
+  const asked: (readonly number[])[] = []
+  const double = gathered(async (all: readonly number[]) => {
+    asked.push(all)
+    if (all.includes(0)) throw new Error('none')
+    return all.map((one) => 2 * one)
+  })
+  const deeper = Promise.resolve().then(() => double(3))
+  t.strictSame(await Promise.all([double(1), double(2), deeper]), [2, 4, 6])
+  t.strictSame(asked, [[1, 2, 3]])
+  await Promise.all([t.rejects(double(0)), t.rejects(double(4))])
+  t.equal(await double(5), 10, 'after a failure too')
+  t.strictSame(asked, [[1, 2, 3], [0, 4], [5]])
 })

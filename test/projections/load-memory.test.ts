@@ -77,12 +77,16 @@ await t.test('at the start a page that cannot be read is read again, and finally
   const pages = [Array.from({ length: 1000 }, (_, n) => `a${n}`), ['b']]
   const places = {
     find: async () => ({ rows: 'r' }),
-    page: async (_: string, after: string | undefined) => {
-      asked++
-      if (failures-- > 0) throw new Refusal('backend_unavailable')
-      const keys = pages[after === undefined ? 0 : 1]!
-      return keys.map((_id) => ({ _id, revision: 0n, position: 1n, changes: 1n }))
-    },
+    collection: () => ({
+      find: ({ _id: after }: { readonly _id?: object }) => ({
+        toArray: async () => {
+          asked++
+          if (failures-- > 0) throw new Refusal('backend_unavailable')
+          const keys = pages[after === undefined ? 0 : 1]!
+          return keys.map((_id) => ({ _id, revision: 0n, position: 1n, changes: 1n }))
+        },
+      }),
+    }),
   }
   const clock = virtualClock()
   const parts = {

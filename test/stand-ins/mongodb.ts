@@ -1,7 +1,8 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { BSON, type Document } from 'mongodb'
 
-const MESSAGE = 2013
+/** Code of messages that carry commands and answers. */
+export const MESSAGE = 2013
 const HEADER = 16
 const HELLO = { ok: 1, isWritablePrimary: true, helloOk: true, minWireVersion: 0, maxWireVersion: 21 } as const
 const LIMITS = { maxBsonObjectSize: 16_777_216, maxMessageSizeBytes: 48_000_000, maxWriteBatchSize: 100_000 } as const
@@ -17,7 +18,7 @@ const sequenceAt = (message: Buffer, at: number) => {
 }
 
 /** Parses the command of an OP_MSG message, with its document sequences as fields. */
-const commandIn = (message: Buffer): Document => {
+export const commandIn = (message: Buffer): Document => {
   let command: Document = {}
   for (let at = HEADER + 4; at < message.length; ) {
     const [kind, start] = [message[at], at + 1]
@@ -53,6 +54,19 @@ const firstReply = (to: number): Buffer => {
   return Buffer.concat([head, body])
 }
 
+/** Splits the bytes of a connection into whole messages. */
+export const messagesOf = (take: (message: Buffer) => void) => {
+  let rest = Buffer.alloc(0)
+  return (bytes: Buffer): void => {
+    rest = Buffer.concat([rest, bytes])
+    while (rest.length >= HEADER && rest.length >= rest.readInt32LE(0)) {
+      const message = rest.subarray(0, rest.readInt32LE(0))
+      rest = rest.subarray(message.length)
+      take(message)
+    }
+  }
+}
+
 /** Answer of a command that the server leaves unanswered. */
 export const SILENCE = 'silence'
 type Answer = (command: Document) => Document | typeof SILENCE | undefined
@@ -63,26 +77,19 @@ type Pacing = {
 }
 
 const serve = (socket: Socket, answer: Answer, before: Pacing['before']) => {
-  let rest = Buffer.alloc(0)
+  const reply = (message: Buffer) => {
+    const id = message.readInt32LE(4)
+    if (message.readInt32LE(12) !== MESSAGE) return void socket.write(firstReply(id))
+    const command = commandIn(message)
+    const isHeartbeat = 'hello' in command
+    const answered = isHeartbeat ? { ...HELLO, ...LIMITS } : (answer(command) ?? { ok: 1 })
+    const send = () => void (answered !== SILENCE && socket.write(messageOf(answered, id)))
+    const waits = before?.(isHeartbeat ? 'heartbeat' : 'command', command)
+    if (waits) void waits.then(send)
+    else send()
+  }
   socket.on('error', () => socket.destroy())
-  socket.on('data', (bytes: Buffer) => {
-    rest = Buffer.concat([rest, bytes])
-    while (rest.length >= HEADER && rest.length >= rest.readInt32LE(0)) {
-      const message = rest.subarray(0, rest.readInt32LE(0))
-      rest = rest.subarray(message.length)
-      const id = message.readInt32LE(4)
-      if (message.readInt32LE(12) !== MESSAGE) socket.write(firstReply(id))
-      else {
-        const command = commandIn(message)
-        const isHeartbeat = 'hello' in command
-        const reply = isHeartbeat ? { ...HELLO, ...LIMITS } : (answer(command) ?? { ok: 1 })
-        const send = () => void (reply !== SILENCE && socket.write(messageOf(reply, id)))
-        const waits = before?.(isHeartbeat ? 'heartbeat' : 'command', command)
-        if (waits) void waits.then(send)
-        else send()
-      }
-    }
-  })
+  socket.on('data', messagesOf(reply))
 }
 
 /**

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Collection, Db } from 'mongodb'
 import type { Clock } from '../../base/clock.ts'
+import { gathered } from '../../base/concurrency.ts'
 import { refuse } from '../../base/errors.ts'
-import type { Checkpoint, View, ViewPart } from '../../projections/views.ts'
+import type { Checkpoint, View } from '../../projections/views.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 import type { indexMaker } from './indexes.ts'
 import type { StoredRow } from './rows.ts'
@@ -25,6 +26,9 @@ type ViewState = {
 
 const RETIRED_MS = 600_000
 
+/** A move of the checkpoint of a view from a position. */
+type Move = { readonly _id: string; readonly from: bigint; readonly to: Checkpoint }
+
 /** Stores the state of each view version, in a collection of its own. */
 const viewStates = (db: Db, calls: Calls, clock: Clock) => {
   const places = db.collection<ViewState>('views')
@@ -45,9 +49,28 @@ const viewStates = (db: Db, calls: Calls, clock: Clock) => {
     return write().then((made) => made ?? write())
   }
 
+  /** States of views. Those that are looked up at the same time take one command. */
+  const find = gathered(async (ids: readonly string[]): Promise<readonly ViewState[]> => {
+    const where = { _id: { $in: [...new Set(ids)] } }
+    const found = await calls.call('read', (limits) => places.find(where, limits).toArray())
+    return ids.map((_id) => found.find((state) => state._id === _id) ?? { _id, rows: _id })
+  })
+
   return {
-    find: async (_id: string): Promise<ViewState> =>
-      (await calls.call('read', (limits) => places.findOne({ _id }, limits))) ?? { _id, rows: _id },
+    find,
+    /** Moves checkpoints that are at `from`. Those that are moved at the same time take one command. */
+    move: gathered(async (moves: readonly Move[]): Promise<readonly boolean[]> => {
+      const operations = moves.map(({ _id, from, to }) => ({
+        updateOne: { filter: { _id, 'checkpoint.position': from }, update: { $set: { checkpoint: to } } },
+      }))
+      const { matchedCount } = await calls.call('view', () => places.bulkWrite(operations, { ordered: false }))
+      if (matchedCount === 0 || matchedCount === moves.length) return moves.map(() => matchedCount > 0)
+      const states = await Promise.all(moves.map(({ _id }) => find(_id)))
+      return moves.map(({ to: { position, event } }, n) => {
+        const { checkpoint } = states[n]!
+        return checkpoint?.position === position && checkpoint.event === event
+      })
+    }),
     /** Updates an existing view that matches `where`. */
     change,
     /** Updates a view; creates it if it does not exist. */
@@ -250,35 +273,23 @@ export const mongoPlaces = (
         indexes.begin(name, view)
       }
     },
-    /** Page of a collection in key order, after the given key: whole rows or the fields of `part`. */
-    page: (rows: string, after: string | undefined, limit: number, part?: ViewPart): Promise<readonly StoredRow[]> =>
-      calls.call('batch', (limits) => {
-        const where = {
-          ...(after !== undefined && { _id: { $gt: after } }),
-          ...(part && { [`doc.${part.lacking}`]: null }),
-        }
-        const projection = part && {
-          revision: 1,
-          position: 1,
-          changes: 1,
-          unreadable: 1,
-          ...Object.fromEntries(part.fields.map((field) => [`doc.${field}`, 1])),
-        }
-        return collection(rows)
-          .find(where, { sort: { _id: 1 }, limit, ...limits, ...(projection && { projection }) })
-          .toArray()
-      }),
+    collection,
     /**
      * Moves the checkpoint of a view if it is at `from`; otherwise returns false. If the view has no checkpoint,
      * creates it.
      */
-    mark: async (view: View, from: bigint | undefined, checkpoint: Checkpoint): Promise<boolean> => {
-      const state = await find(view)
-      if (state.checkpoint?.position !== from) return false
-      if (from === undefined) await make(view, {})
-      else void sweep(state).catch(onError)
-      const where = from === undefined ? { checkpoint: { $exists: false } } : { 'checkpoint.position': from }
-      return (await states.change(state._id, { $set: { checkpoint } }, where)).matchedCount > 0
+    mark: async (view: View, from: bigint | undefined, to: Checkpoint): Promise<boolean> => {
+      const _id = nameOf(view)
+      if (from !== undefined) {
+        const { building, retired } = known.get(_id) ?? (await find(view))
+        if (Object.keys({ ...building, ...retired }).length > 0) void find(view).then(sweep).catch(onError)
+        return states.move({ _id, from, to })
+      }
+      if ((await find(view)).checkpoint) return false
+      await make(view, {})
+      return (
+        (await states.change(_id, { $set: { checkpoint: to } }, { checkpoint: { $exists: false } })).matchedCount > 0
+      )
     },
     build: stagingOf({ clock, states, find, make, indexes, collection, dropOld, retireUnregistered, onError }),
   }

@@ -73,6 +73,23 @@ const retried = async <T>(calls: Calls, clock: Clock, read: () => Promise<T>): P
   }
 }
 
+/** Page of a collection in key order, after the given key: whole rows or the fields of `part`. */
+const pageOf = (calls: Calls, rows: Collection<StoredRow>, after: string | undefined, part?: ViewPart) =>
+  calls.call('batch', (limits): Promise<readonly StoredRow[]> => {
+    const where = {
+      ...(after !== undefined && { _id: { $gt: after } }),
+      ...(part && { [`doc.${part.lacking}`]: null }),
+    }
+    const projection = part && {
+      revision: 1,
+      position: 1,
+      changes: 1,
+      unreadable: 1,
+      ...Object.fromEntries(part.fields.map((field) => [`doc.${field}`, 1])),
+    }
+    return rows.find(where, { sort: { _id: 1 }, limit: PAGE, ...limits, ...(projection && { projection }) }).toArray()
+  })
+
 /** Number of documents with the field `having`, by value of the field `by`. */
 const tallied = (calls: Calls, rows: Collection<StoredRow>, having: string, by: string) =>
   calls.call('batch', (limits) => {
@@ -148,9 +165,9 @@ export const mongoViews = ({ calls, clock, places, rows: writer, records }: View
     return found.map(({ _id }) => _id)
   },
   scan: async function* <D extends object>(view: View, part?: ViewPart) {
-    const { rows } = await places.find(view)
+    const rows = places.collection((await places.find(view)).rows)
     for (let after: string | undefined; ; ) {
-      const page: readonly StoredRow[] = await retried(calls, clock, () => places.page(rows, after, PAGE, part))
+      const page: readonly StoredRow[] = await retried(calls, clock, () => pageOf(calls, rows, after, part))
       if (page.length > 0) yield page.map(rowOf<D>)
       if (page.length < PAGE) return
       after = page.at(-1)!._id

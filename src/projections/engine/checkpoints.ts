@@ -39,20 +39,6 @@ export const leastPosition = (checkpoints: Checkpoints): bigint =>
     undefined,
   ) ?? 0n
 
-/** Records the identity of the log in a view before its first row, because rows do not contain it. */
-export const namer = (log: Pick<EventLog, 'first'>, views: Pick<Views, 'checkpoint' | 'mark'>) => {
-  const named = new Set<ReadModel>()
-  return async (projection: ReadModel): Promise<void> => {
-    if (named.has(projection)) return
-    const checkpoint = await views.checkpoint(projection)
-    if (checkpoint?.log === '') {
-      const first = await log.first()
-      if (first) await views.mark(projection, checkpoint.position, { ...checkpoint, log: first.id })
-    }
-    named.add(projection)
-  }
-}
-
 /** Other programs changed the views. The next start rebuilds these views. */
 const viewsLost = (message: string): Error => Object.assign(new Error(message), { viewsLost: true })
 export const areLost = (error: unknown): boolean => error instanceof Error && 'viewsLost' in error
@@ -80,8 +66,9 @@ export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { 
   return {
     /** Loads the stored checkpoints. Throws if rows or the checkpoint of a view are lost. */
     load: async (): Promise<void> => {
+      const checkpoints = await Promise.all(projections.map(standing))
       const found = await eachTogether(projections, async (projection) => {
-        const checkpoint = await standing(projection)
+        const checkpoint = checkpoints[projections.indexOf(projection)]!
         if (has && !(await has(checkpoint)))
           throw viewsLost(
             `the read model ${projection.name} has processed the log up to position ${checkpoint.position}, but the log contains a different event at this position`,
@@ -97,27 +84,36 @@ export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { 
       reached = new Map([...reached].map(([projection, from]) => [projection, advanced(projection, from, page)]))
     },
     reached: (): Checkpoints => reached,
+    /** Records the identity of the log in all views before their first rows, because rows do not contain it. */
+    name: async (log: Pick<EventLog, 'first'>): Promise<void> => {
+      const nameless = [...stored].filter(([, checkpoint]) => checkpoint.log === '')
+      const first = nameless.length > 0 && (await log.first())
+      if (!first) return
+      const named = nameless.map(([projection, checkpoint]) => [projection, { ...checkpoint, log: first.id }] as const)
+      await Promise.all(named.map(([projection, to]) => views.mark(projection, to.position, to)))
+      stored = new Map([...stored, ...named])
+    },
     /**
      * Whether the stored checkpoints are those that this writer left. Throws if rows or the checkpoint of a view are
      * lost.
      */
     stand: async (): Promise<boolean> => {
       const left = [...stored]
-      const found = await eachTogether(left, ([projection]) => standing(projection))
+      const found = await Promise.all(left.map(([projection]) => standing(projection)))
       return left.every(([, { position }], n) => found[n]!.position === position)
     },
     /** Moves the checkpoints that are behind `to`. Returns false if another writer has moved one; throws if a view is lost. */
     mark: async (to: Checkpoints): Promise<boolean> => {
       const behind = [...to].filter(([projection, { position }]) => position > stored.get(projection)!.position)
-      const moved = await eachTogether(behind, async ([projection, checkpoint]) => {
+      const move = async ([projection, checkpoint]: readonly [ReadModel, Checkpoint]) => {
         if (await views.mark(projection, stored.get(projection)!.position, checkpoint)) {
           stored = new Map([...stored, [projection, checkpoint]])
           return true
         }
         await standing(projection)
         return false
-      })
-      return moved.every((is) => is)
+      }
+      return (await Promise.all(behind.map(move))).every((is) => is)
     },
   }
 }

@@ -90,7 +90,7 @@ const built = async (
   const { clock, log, views, projections, chronicles = [], writes } = options
   for (let anew = false; ; anew = true) {
     const all: readonly ReadModel[] = [...projections, ...chronicles]
-    const stored = await eachTogether(all, (each) => views.checkpoint(each))
+    const stored = await Promise.all(all.map(views.checkpoint))
     const missing = all.filter((_, n) => stored[n] === undefined)
     const found = stored.filter((each) => each !== undefined)
     if (missing.length === 0)
@@ -120,12 +120,8 @@ const follow = async (
 
 /** Number of events that the view furthest behind lacks. */
 const lagOf = async (views: Views, projections: readonly AnyProjection[], followed: number): Promise<number> => {
-  let lag = 0
-  for (const projection of projections) {
-    const checkpoint = await views.checkpoint(projection)
-    lag = Math.max(lag, followed - (checkpoint?.events ?? 0))
-  }
-  return lag
+  const checkpoints = await Promise.all(projections.map(views.checkpoint))
+  return Math.max(0, ...checkpoints.map((checkpoint) => followed - (checkpoint?.events ?? 0)))
 }
 
 /** Progress of memory in the log: the position, the event there, and the number of events up to it. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { areLost, checkpointsOf, leastPosition, namer } from './checkpoints.ts'
+import { areLost, checkpointsOf, leastPosition } from './checkpoints.ts'
 import type { Anchor } from './log-guard.ts'
 import { viewProgress } from './position-waiters.ts'
 import type { RecentEvents } from './recent-events.ts'
@@ -92,7 +92,7 @@ export const viewWriter = (options: ViewWriterOptions) => {
   let position = 0n
   let running: Promise<void> = Promise.resolve()
   const checkpoints = checkpointsOf(views, [...projections, ...(options.chronicles ?? [])], { has })
-  const fitting = oversizedRows(views, checkpoints.reached, onError, namer(log, views))
+  const fitting = oversizedRows(views, checkpoints.reached, onError, () => checkpoints.name(log))
   const progress = viewProgress(clock, views, writes)
   const { begin, step, done, advancing } = stallDetector(clock)
   const writeRows = rowWriter(options, fitting, checkpoints.reached, step)

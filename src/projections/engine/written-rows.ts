@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { partsOf } from '../../base/concurrency.ts'
+import { eachTogether, partsOf } from '../../base/concurrency.ts'
 import { isRefusal } from '../../base/errors.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { LogProjection, ReadModel } from '../history/log-marks.ts'
@@ -19,7 +19,7 @@ export const oversizedRows = (
   views: Pick<Views, 'put'>,
   reached: () => Checkpoints,
   onError: (error: unknown) => void,
-  name: (projection: ReadModel) => Promise<void> = async () => undefined,
+  name: () => Promise<void> = async () => undefined,
 ) => {
   const refused = new Map<string, { readonly projection: ReadModel; readonly checkpoint: Checkpoint | undefined }>()
 
@@ -35,7 +35,7 @@ export const oversizedRows = (
   /** Writes the rows that fit, and returns them. A row that is too large is skipped and reported once. */
   const put = async (projection: ReadModel, rows: readonly Row[]): Promise<readonly Row[]> => {
     try {
-      await name(projection)
+      await name()
       await views.put(projection, rows)
     } catch (error) {
       if (!isRefusal(error, 'body_too_large')) throw error
@@ -81,15 +81,15 @@ const chronicler =
     onStep: () => void,
   ) =>
   async (page: readonly Stored[]): Promise<void> => {
-    for (const chronicle of chronicles) {
+    await eachTogether(chronicles, async (chronicle) => {
       const from = reached().get(chronicle)!
       const beyond = page.filter(({ position }) => position > from.position)
-      if (beyond.length === 0) continue
+      if (beyond.length === 0) return
       const find = <D extends object>(keys: readonly string[]) => views.getMany<D>(chronicle, keys)
       const rows = await chronicle.rowsOf({ log, find }, from, beyond)
       if (rows.length > 0) await fitting.put(chronicle, rows)
       onStep()
-    }
+    })
   }
 
 export type RowWriterOptions = {
@@ -139,21 +139,22 @@ export const rowWriter = (
   const writeChronicles = chronicler({ log, views }, chronicles, fitting, reached, onStep)
   return async (page: readonly Stored[]): Promise<void> => {
     const streams = byStream(page)
-    for (const projection of projections) {
+    const write = async (projection: AnyProjection) => {
       const documents = new Map<string, readonly Stored[]>()
       for (const [stream, all] of streams) {
         if (!stream.startsWith(`${projection.category}-`)) continue
         const events = all.slice(0, all.findLastIndex((event) => !areQuiet(projection, [event])) + 1)
         if (events.length > 0) documents.set(keyOf(projection, stream), events)
       }
-      if (documents.size === 0) continue
+      if (documents.size === 0) return
       const rows = await rowsOf(projection, documents)
       for (const part of partsOf(rows, STEP_ROWS)) {
         await fitting.put(projection, part)
         onStep()
       }
     }
-    await writeChronicles(page)
+    // The views are apart from each other, and a far store answers for all of them in one round trip.
+    await Promise.all([eachTogether(projections, write), writeChronicles(page)])
   }
 }
 
