@@ -8,10 +8,13 @@ import { virtualClock } from '../virtual-clock.ts'
 const view = { name: 'x', version: 1, fields: [], indexes: [] }
 
 /** Views that this or another instance writes; `looks` counts reads of the checkpoint. */
-const setup = (writes = true, clockOf: (clock: Clock) => Clock = (clock) => clock) => {
+const setup = (writes = true, clockOf: (clock: Clock) => Clock = (clock) => clock, readMs = 0) => {
   const clock = virtualClock()
   let looks = 0
-  const { views, checkpoints } = memoryViews(() => void looks++)
+  const { views, checkpoints } = memoryViews(() => {
+    looks++
+    return readMs > 0 ? clock.sleep(readMs) : undefined
+  })
   const elsewhere = (position: bigint) =>
     void checkpoints.set(view.name, { position, event: '', log: '', events: 1, rows: 1, changes: 1 })
   const made = viewProgress(clockOf(clock), views, () => writes)
@@ -61,6 +64,16 @@ await t.test('the checkpoint of another instance is checked every 50 ms', async 
   t.strictSame(waiting, [])
   await clock.advance(1)
   t.strictSame([looks(), waiting], [11, [true]])
+})
+
+await t.test('all callers that wait for the checkpoint of another instance share its reads', async (t) => {
+  const { reached, clock, looks, elsewhere } = setup(false, undefined, 10)
+  const waiting = noted(Promise.all(Array.from({ length: 100 }, () => reached(view, 5n, 10_000))))
+  await clock.advance(500)
+  t.ok(looks() <= 20, `${looks()} reads for 100 callers that look every 50 ms`)
+  elsewhere(5n)
+  await clock.advance(100)
+  t.strictSame(waiting, [Array.from({ length: 100 }, () => true)])
 })
 
 await t.test('events that arrived while the process was suspended count, even after the timeout', async (t) => {

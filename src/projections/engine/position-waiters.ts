@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
-import type { View, Views } from '../views.ts'
+import { sharedCalls } from '../../base/concurrency.ts'
+import type { Checkpoint, View, Views } from '../views.ts'
 
 /** The position reached so far, and the callers that wait for a later one. */
 export const positionWaiters = (clock: Clock) => {
@@ -36,12 +37,13 @@ export const positionWaiters = (clock: Clock) => {
   }
 }
 
-/** Interval in ms at which a checkpoint that another instance moves is read. */
+/** Interval in ms at which a checkpoint that another instance moves is read, once for all callers that wait for it. */
 const LOOK_MS = 50
 
 /** Progress of the views, written by this instance or by another, and the callers that wait for it. */
 export const viewProgress = (clock: Clock, views: Pick<Views, 'checkpoint'>, writes: () => boolean) => {
   const here = positionWaiters(clock)
+  const shared = sharedCalls<Checkpoint | undefined>()
 
   return {
     /**
@@ -57,7 +59,10 @@ export const viewProgress = (clock: Clock, views: Pick<Views, 'checkpoint'>, wri
         // If the process was suspended past the deadline, check once more: events that arrived since are not processed yet.
         const isLate = clock.monotonic() >= end
         if (await here.waitFor(position, LOOK_MS)) return true
-        if (!writes() && ((await views.checkpoint(view))?.position ?? -1n) >= position) return true
+        if (!writes()) {
+          const there = await shared(view.name, () => views.checkpoint(view))
+          if (there && there.position >= position) return true
+        }
         if (isLate) return false
       }
     },
