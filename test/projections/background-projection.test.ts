@@ -84,6 +84,35 @@ await t.test('a background projection looks for new events once a second', async
   await indexing.close()
 })
 
+await t.test('a background projection reads its checkpoint for a full block, or every 30 seconds', async (t) => {
+  let reads = 0
+  const checkpoint: Views['checkpoint'] = (view) => {
+    reads++
+    return views.checkpoint(view)
+  }
+  const { clock, append, begin, events } = world({ checkpoint })
+  await append(5)
+  const indexing = begin()
+  const pass = async (seconds: number) => {
+    for (let n = 0; n < seconds; n++) {
+      await eventually(() => clock.waiting().length > 0, 'a pause')
+      await clock.advance(1_000)
+    }
+  }
+  await eventually(async () => (await events()) === 4, 'the block is written')
+  await pass(2)
+  reads = 0
+  await pass(25)
+  t.equal(reads, 0)
+  await append(3)
+  await pass(2)
+  t.equal(await events(), 8, 'a full block is written at once')
+  reads = 0
+  await pass(31)
+  t.equal(reads, 1)
+  await indexing.close()
+})
+
 await t.test('a background projection follows the log in whole blocks of events', async (t) => {
   const { clock, log, errors, append, begin, events, rows } = world()
   const first = begin()

@@ -4,8 +4,12 @@ import type { LogProjection } from '../history/log-marks.ts'
 import type { Checkpoint, Views } from '../views.ts'
 import { advanced, START } from './checkpoints.ts'
 
-/** Interval in ms at which the projection checks for a full block of events. */
+/**
+ * Interval in ms at which the projection checks for a full block of events, and at which it reads its checkpoint although
+ * there is none, because another program may have changed it.
+ */
 const LOOK_MS = 1_000
+const VERIFY_MS = 30_000
 
 /** Number of events in whole blocks. */
 export const wholeBlocks = (events: number, block: number): number => events - (events % block)
@@ -33,6 +37,8 @@ export const backgroundProjection = (options: BackgroundOptions) => {
   const stop = new AbortController()
   const find = <D extends object>(keys: readonly string[]) => views.getMany<D>(model, keys)
   let running: Promise<void> = Promise.resolve()
+  /** Number of events that the projection has, as read from the store, and the time until which that is believed. */
+  let complete = { events: 0, until: Number.NEGATIVE_INFINITY }
 
   /** The stored checkpoint; undefined while the log is empty. Throws if the log has another event there. */
   const standing = async (): Promise<Checkpoint | undefined> => {
@@ -62,8 +68,13 @@ export const backgroundProjection = (options: BackgroundOptions) => {
 
   const advance = async (): Promise<void> => {
     const due = wholeBlocks(events(), block)
+    if (complete.events >= due && clock.monotonic() < complete.until) return
     let checkpoint = await standing()
-    if (!checkpoint || checkpoint.events >= due) return
+    if (!checkpoint) return
+    if (checkpoint.events >= due) {
+      complete = { events: checkpoint.events, until: clock.monotonic() + VERIFY_MS }
+      return
+    }
     for await (const page of log.readAll(checkpoint.position)) {
       checkpoint = await written(checkpoint, page.slice(0, due - checkpoint.events))
       if (!checkpoint || checkpoint.events >= due || stop.signal.aborted || !writes()) return
