@@ -61,6 +61,14 @@ await t.test('--personal opens the personal data of shown and exported events', 
   const changes: readonly (readonly [name: string, options: readonly string[], change: (text: string) => string])[] = [
     ['bare', ['--personal'], (text) => text.replace(/,"personal":\{.*\}\n/, '}\n')],
     ['other', ['--personal'], (text) => text.replace('"status":"open"', '"status":"shut"')],
+    ...['5', 'true', '""'].map(
+      (value, n) =>
+        [
+          `value-${n}`,
+          ['--personal'],
+          (text: string) => text.replace(/,"personal":\{.*\}\n/, `,"personal":${value}}\n`),
+        ] as const,
+    ),
     ['added', [], (text) => text.replace('}\n', ',"personal":{}}\n')],
   ]
   for (const [name, options, change] of changes) {

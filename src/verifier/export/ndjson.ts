@@ -69,7 +69,8 @@ const isPersonalMember = (text: string): boolean => {
   const json = text.slice(PERSONAL.length)
   try {
     const fields = JSON.parse(json) as Readonly<Record<string, unknown>> | null
-    const isWhole = fields !== null && !Array.isArray(fields) && JSON.stringify(fields) === json
+    const isWhole =
+      typeof fields === 'object' && fields !== null && !Array.isArray(fields) && JSON.stringify(fields) === json
     return isWhole && Object.values(fields).every(isOpenedField)
   } catch {
     return false
