@@ -293,8 +293,19 @@ await t.test('a token without a stream on a node that is behind is refused with 
   hide(() => true)
   await t.rejects(verify('s'), new Refusal('auth_stale'))
   await t.rejects(Promise.resolve(byId(id)), new Refusal('auth_stale'))
+  await t.rejects(check({ newest: async () => undefined }).verify('s'), new Refusal('auth_stale'), 'unknown head')
   hide(() => false)
   t.match(await verify('s'), { namespace: 'a' })
+})
+
+await t.test('a row of the read model without a stream counts for nothing once the log is not behind', async (t) => {
+  const { check, index, row } = await setup()
+  const id = '5d1c3a70-8f2e-4b6d-9a10-000000000002'
+  index.remember({ ...row, key: id })
+  const { verify, look, byId } = check()
+  t.equal(await verify('s'), undefined)
+  t.match(await look('s'), { isOurs: true, entry: undefined })
+  t.equal(await byId(id), undefined)
 })
 
 await t.test('a token that is known in memory to have ended is refused at once', async (t) => {

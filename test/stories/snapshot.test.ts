@@ -119,9 +119,9 @@ await t.test(
     await damage(service)
     const again = await startService(t, {}, { directory: service.directory })
     t.equal(await self(again, valid.bearer), 200, 'and without, when rows are read again')
-    // The forged row may be the one that memory finds by the digest. It has no stream, so the answer is 503 auth_stale.
+    // The forged row may be the one that memory finds by the digest. It has no stream, so it counts for nothing.
     const { status } = await fetch(`${again.url}/auth/v1/self`, { headers: revoked.bearer })
-    t.ok([401, 503].includes(status), `the revoked token is refused with ${status}`)
+    t.equal(status, 401)
     const one = await again.request('GET', `/auth/v1/tokens/${revoked.id}`)
     t.equal(one.status, 404, 'a single record is read from the log')
   },

@@ -109,19 +109,29 @@ const tokenLocator = ({ index, views, alone, newest, seen, viewsReached }: Token
  * that neither may have received yet is refused with 503 `auth_stale`.
  */
 export const tokenVerifier = (options: TokenVerifierOptions): TokenVerifier => {
-  const { index, digest, plausible, log, now } = options
+  const { index, digest, plausible, log, newest, now } = options
   const cache = tokenCache()
   const locate = tokenLocator(options)
 
   /**
+   * The row of a stream that the log did not have. Refuses with `auth_stale` if the node that was read may be behind;
+   * else an absent stream is a result, because a row of a read model without a stream is forged.
+   */
+  const rowLater = async (id: string) => {
+    const position = await newest()
+    if (position === undefined || (await log.head()) < position) refuse('auth_stale')
+    return rowNow(log, tokens, id)
+  }
+
+  /**
    * The token according to the log, if valid now and, where a digest is given, of that digest. The index may already
    * contain its end, or its reduced rights, before the stream read here shows it. An unreadable token is refused with
-   * 503 `event_unreadable`, one without a stream with `auth_stale`: only a node that is behind lacks the stream.
+   * 503 `event_unreadable`.
    */
   const fromLog = async (id: string, digested?: string) => {
-    const row = (await rowNow(log, tokens, id)) ?? refuse('auth_stale')
+    const row = (await rowNow(log, tokens, id)) ?? (await rowLater(id))
     const doc = readable(row)?.doc
-    if (!doc || (digested ?? doc.digest) !== doc.digest) return undefined
+    if (!row || !doc || (digested ?? doc.digest) !== doc.digest) return undefined
     const key = index.keyOf(doc.digest)
     const before = index.find(key)
     if (before.state === 'ended') return undefined
