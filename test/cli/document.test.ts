@@ -228,10 +228,7 @@ await t.test('an import reports each problem with its place in the document', as
       '3: flags[0].rollouts[0].segment: must be text or a mapping.',
       '3: flags[0].rollouts[1].segment.key: must be text.',
     ],
-    [
-      'segments:\n- constraints: [{value: {a: 1}}]',
-      '2: segments[0].constraints[0].value: must be text or a list.',
-    ],
+    ['segments:\n- constraints: [{value: {a: 1}}]', '2: segments[0].constraints[0].value: must be text or a list.'],
     ['x-a: b\n---\nsegments:\n- 7', '4: document 2 segments[0]: must be a mapping.'],
     ['just text', '1: must be a mapping.'],
     ['flags: &a [*a]', '1: flags[0]: must be a mapping.'],

@@ -34,7 +34,10 @@ await t.test('a changed list is shown by the values that differ', { skip }, asyn
   await page.keyboard.press('Enter')
   await openReview(page)
   const line = review(page).getByRole('list', { name: 'Changes' })
-  t.match(await line.innerText(), /− .* is one of 99 unchanged values\n\+ .* is one of “build-new”, 99 unchanged values$/)
+  t.match(
+    await line.innerText(),
+    /− .* is one of 99 unchanged values\n\+ .* is one of “build-new”, 99 unchanged values$/,
+  )
   t.notMatch(await line.innerText(), /build-4711/)
   await button(review(page), 'Keep editing').click()
 })
