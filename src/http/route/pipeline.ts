@@ -10,6 +10,7 @@ import { parametersOf } from '../wire/path.ts'
 import type { Answer, Answered } from '../wire/reply.ts'
 import { send } from '../wire/send.ts'
 import type { Handler, Spec } from './route.ts'
+import { audit } from './statements.ts'
 
 /** A request on its way through the steps, and the data that one step passes to another. */
 export type Exchange = {
@@ -79,9 +80,18 @@ const readBody: Step = (exchange) => {
 /** Step 8: completes a decision that `authorize` left open. */
 const authorizeRest: Step = (exchange, proceed) => exchange.authorizeRest?.(exchange, proceed)
 
-/** Step 9: the syntax of the query. */
+/**
+ * Step 9: the syntax of the query. An audit route that has no parameter `format` refuses it, because the client expects
+ * another form of the answer.
+ */
 const readQuery: Step = (exchange) => {
-  exchange.query = exchange.spec.query?.read(parametersOf(exchange.request))
+  const { spec, request } = exchange
+  const { query, tag } = spec
+  if (tag === audit.tag && !(query && 'format' in query.schema.properties)) {
+    const format = parametersOf(request).find(({ name, text }) => name === 'format' && text !== '')
+    if (format) invalid('format', `unknown value "${format.text}"`)
+  }
+  exchange.query = query?.read(parametersOf(request))
 }
 
 /** Step 11: refuses an empty path parameter, and wrong fields. */
