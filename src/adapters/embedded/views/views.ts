@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts'
 import { refuse } from '../../../base/errors.ts'
+import { timeSlicer } from '../../../base/event-loop.ts'
 import {
   type RecordOf,
   type Row,
@@ -121,6 +122,21 @@ const extents = (
   }
 }
 
+/** Number of rows by key that are read without a look at the slice. */
+const TOGETHER = 8
+
+/** Reads rows by key, with other work between them when a slice is used up. */
+const inSlices = async <R>(keys: readonly string[], read: (key: string) => R | undefined): Promise<R[]> => {
+  const found: R[] = []
+  let pause: ReturnType<typeof timeSlicer> | undefined
+  for (const [n, key] of keys.entries()) {
+    if (n % TOGETHER === TOGETHER - 1) await (pause ??= timeSlicer())()
+    const row = read(key)
+    if (row) found.push(row)
+  }
+  return found
+}
+
 /** Scans a table over a connection of its own, which gives a consistent snapshot. */
 async function* scannedAlone<D extends object>(
   another: ViewReaders['another'],
@@ -168,8 +184,10 @@ export const embeddedViews = (
 
   return {
     get: async <D extends object>(view: View, key: string) => newest<D>(shapeOf(view), key),
-    getMany: async <D extends object>(view: View, keys: readonly string[]) =>
-      keys.flatMap((key) => newest<D>(shapeOf(view), key) ?? []),
+    getMany: async <D extends object>(view: View, keys: readonly string[]) => {
+      const shape = shapeOf(view)
+      return inSlices(keys, (key) => newest<D>(shape, key))
+    },
     put: async (view, rows) => {
       if (!open) refuse('backend_unavailable')
       await underWay.put(view, rows)
