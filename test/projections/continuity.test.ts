@@ -86,7 +86,13 @@ const rows: readonly [string, Found, string, ...string[]][] = [
     'a view at the start with rows, not bound to a log',
     found({ views: [view({ checkpoint: at(0n, { rows: 0, changes: 0 }), newest: 2n, newestThere: true })] }),
     'behind',
-    'another_log',
+    'rows_missing',
+  ],
+  [
+    'a view at the start with a row that the log lacks, not bound to a log',
+    found({ views: [view({ checkpoint: at(0n, { rows: 0, changes: 0 }), newest: 99n, newestThere: false })] }),
+    'behind',
+    'shorter',
   ],
   [
     'a view at the start without rows, not bound to a log',

@@ -42,11 +42,11 @@ const causeOf = (view: ViewFound, log: string, head: bigint): Cause | undefined 
   if (!checkpoint) return undefined
   const { position } = checkpoint
   const lost = (at: bigint): Cause => (at > head ? 'shorter' : 'forked')
-  // A view without a recorded log matches any log while it has no row.
-  if (checkpoint.log === '' ? newest > 0n : checkpoint.log !== log) return 'another_log'
+  if (checkpoint.log !== '' && checkpoint.log !== log) return 'another_log'
   if (position > 0n && event !== checkpoint.event) return lost(position)
   if (newest > position && !newestThere) return lost(newest)
-  return fallShort(totals, checkpoint) ? 'rows_missing' : undefined
+  // The checkpoint of an empty log names no log, so it covers no row. A process that is killed then leaves such rows.
+  return fallShort(totals, checkpoint) || (checkpoint.log === '' && newest > 0n) ? 'rows_missing' : undefined
 }
 
 /** Decides whether the stored state fits the log. */
