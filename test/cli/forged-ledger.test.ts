@@ -87,7 +87,7 @@ await t.test('events verify finds a forged record, a forged row and a cut log in
     t.equal(exit, name === 'unchanged' ? 0 : 3, `${name}: the exit code`)
   }
   const unreadable = join(folder, 'a-record-that-is-no-JSON')
-  t.match(await rollcall(['ledger', 'status', '--data', unreadable]), { out: /suspended/ })
+  t.match(await rollcall(['ledger', 'status', '--data', unreadable]), { exit: 3, out: /suspended/ })
   for (const args of [
     ['ledger', 'restart', '--reason', 'a drill', '--yes', '--data', unreadable],
     ['backup', join(folder, 'backup'), '--data', unreadable],

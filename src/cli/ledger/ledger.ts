@@ -25,13 +25,16 @@ const withYes = (command: Command, given: CommandServices): Command =>
   withData(command, given).option('-y, --yes', 'skip the confirmation')
 
 const addStatus = (ledger: Command, given: CommandServices): void => {
-  const { terminal, clock } = given
+  const { terminal, clock, endWith } = given
   withOutput(withData(ledger.command('status'), given), ['table', 'json', 'ndjson', 'name'])
     .summary('show the state of the ledger')
-    .description('Reads the whole log and compares it with the sealed record.')
+    .description(
+      'Reads the whole log and compares it with the sealed record. The exit code is 3 if the ledger is suspended or diverged.',
+    )
     .action(async (options: FileOptions & OutputOptions) => {
       const report = await (await operations(given)).ledgerStatus(dataConfig(options, terminal), clock, terminal.info)
       printOne(terminal, report, ({ state }) => state, COLUMNS, options)
+      if (report.state === 'suspended' || report.state === 'diverged') endWith(EXIT.check)
     })
 }
 
