@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { openLedgerFile } from '../../../src/adapters/embedded/ledger/ledger-thread.ts'
@@ -89,4 +89,22 @@ await t.test('a sealed record is replaced only while no other process has stored
   t.same(await store.sealed(), { stored: resumed })
   t.equal(await replaceSealed(store, resumed, sealed), true)
   t.same(await store.sealed(), { stored: sealed })
+})
+
+await t.test('a start removes the files that killed writers of the sealed record left', async (t) => {
+  const directory = await newDirectory(t)
+  const path = join(directory, 'signing-key.pem.sealed')
+  const fail = (error: Error) => t.fail(error.message)
+  const first = { ledger: 'l', origin: 'o/l', size: 0, root: 'r', text: '', sealedAt: '2026-01-01T00:00:00.000Z' }
+  await withSealedFile(memoryLedgerStore(), path, fail).begin(first)
+  const [old, newer, other] = [`${path}.7.00000000.new`, `${path}.8.00000000.new`, `${path}.copy.new`]
+  for (const file of [old, newer, other]) await writeFile(file, '')
+  for (const file of [old, other]) await utimes(file, 1, 1)
+  await utimes(path, 2, 2)
+  withSealedFile(memoryLedgerStore(), path, fail)
+  t.same(
+    (await readdir(directory)).map((name) => join(directory, name)).sort(),
+    [path, newer, other].sort(),
+    'a newer one may be in work',
+  )
 })

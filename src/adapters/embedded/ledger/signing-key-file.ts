@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { readdirSync, rmSync, statSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { bytesOf } from '../../../base/regular-file.ts'
 import { ownNextOf, replaceFile, syncDirectory } from '../../../base/replace-file.ts'
 import {
@@ -78,6 +79,20 @@ export const recordNextToKey = async (path: string): Promise<SealedRecord | unde
   return sealedRecordOf(text, path)
 }
 
+const INTERRUPTED = /^\.\d+\.[0-9a-f]{8}\.new$/
+
+/** Removes the temporary files of processes that were killed while they wrote a record older than the present one. */
+const removeInterrupted = (path: string): void => {
+  const [directory, name] = [dirname(path), basename(path)]
+  const present = statSync(path, { throwIfNoEntry: false })
+  for (const found of present ? readdirSync(directory) : []) {
+    if (!found.startsWith(name) || !INTERRUPTED.test(found.slice(name.length))) continue
+    const file = join(directory, found)
+    const stats = statSync(file, { throwIfNoEntry: false })
+    if (stats && stats.mtimeMs < present!.mtimeMs) rmSync(file, { force: true })
+  }
+}
+
 /**
  * A ledger store with a second copy of the sealed record in the file `path`. The copy is written before the record of
  * the store, so it is never older than a signature. A file that cannot be written is reported, because a mounted Secret
@@ -86,6 +101,7 @@ export const recordNextToKey = async (path: string): Promise<SealedRecord | unde
 export const withSealedFile = (store: LedgerStore, path: string, onUnwritable: (error: Error) => void): LedgerStore => {
   try {
     closeToOthers(path)
+    removeInterrupted(path)
   } catch (error) {
     // A file of another user: a read or write of it reports more.
     onUnwritable(error as Error)
