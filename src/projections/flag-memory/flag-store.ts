@@ -149,11 +149,13 @@ const namespaceStates = <C>() => {
   }
 }
 
-/** Row of a document in memory, by read model. */
+const complete = (row: Row | undefined): Row | undefined => (row && isComplete(row) ? row : undefined)
+
+/** Complete row of a document in memory, by read model. */
 const rowsOf: Readonly<Record<string, (state: NamespaceState<unknown> | undefined, key: string) => Row | undefined>> = {
   [namespaces.name]: (state) => state?.namespace,
-  [flags.name]: (state, key) => state?.flags.get(key),
-  [segments.name]: (state, key) => state?.segments.get(key),
+  [flags.name]: (state, key) => complete(state?.flags.get(key)),
+  [segments.name]: (state, key) => complete(state?.segments.get(key)),
 }
 
 /**
@@ -170,8 +172,7 @@ export const flagStore = <C>(compile: Compile<C>) => {
     /** The complete row of a document, by view and key, including tombstones; none of a document without its data. */
     row: (view: string, id: string): Row | undefined => {
       const [namespace, key] = partsOf(id)
-      const row = rowsOf[view]?.(states.get(namespace), key)
-      return row && (view === namespaces.name || isComplete(row)) ? row : undefined
+      return rowsOf[view]?.(states.get(namespace), key)
     },
 
     rows: (): readonly (readonly [view: string, row: Row])[] =>
