@@ -15,11 +15,11 @@ const asksToDelete = async (page: Page) => {
 }
 
 await t.test('lists of flags and the question before a deletion show the last evaluation', { skip }, async (t) => {
-  let behind = 31 * 86_400_000
-  const service = await startService(t, { 'rate_limit.enabled': 'false' }, { now: () => new Date(Date.now() - behind) })
+  let offset = -31 * 86_400_000
+  const service = await startService(t, { 'rate_limit.enabled': 'false' }, { now: () => new Date(Date.now() + offset) })
   const make = maker(service)
   for (const key of ['asked', 'unasked']) await make.boolean(key)
-  behind = 0
+  offset = 0
   await make.boolean('young')
   const { page } = await openBrowser(t, service, { forced: [503] })
   await signIn(page, service.token)
