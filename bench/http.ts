@@ -1,4 +1,4 @@
-import { cpuPerRequest, type Load, p99AtRate, rates } from './load.ts'
+import { type Load, p99AtRate, rates } from './load.ts'
 import { median, progress, type Row, row, told } from './measure.ts'
 import { offFirstCore, type Server, startServer } from './processes.ts'
 
@@ -112,22 +112,6 @@ const durability = async (): Promise<Row[]> => {
   }
 }
 
-/** B14: what a token creation costs the process, beside what an evaluation costs it. */
-const cost = async (): Promise<Row[]> => {
-  const service = await startServer('service', `--flags=${FLAGS}`, `--tokens=${TOKENS}`)
-  try {
-    const spent = await cpuPerRequest(service, {
-      created: creation(service),
-      evaluated: evaluation(service, '/evaluate/v1/boolean'),
-    })
-    const name = 'CPU of a durable token creation / of an authenticated evaluation'
-    const note = `${Math.round(spent.created)} µs against ${Math.round(spent.evaluated)} µs`
-    return [row('B14', name, spent.created / spent.evaluated, { atMost: 10 }, '', note)]
-  } finally {
-    await service.stop()
-  }
-}
-
 /** Milliseconds from sending a flag's change to an evaluation that tells it. */
 const changeToAnswer = async ({ url, tokens: [token = ''] }: Server): Promise<number> => {
   const headers = { ...json, authorization: `Bearer ${token}` }
@@ -184,7 +168,7 @@ const orientation = async (): Promise<Row[]> => {
 export const run = (): Promise<readonly Row[]> =>
   offFirstCore(async () => {
     const rows: Row[] = []
-    for (const part of [againstBare, authentication, durability, cost, orientation]) {
+    for (const part of [againstBare, authentication, durability, orientation]) {
       rows.push(...(await part()))
       progress(rows.at(-1)!.id)
     }

@@ -126,19 +126,19 @@ export const rates = async <K extends string>(
   return Object.fromEntries(names.map((name) => [name, upper(name)])) as Record<K, number>
 }
 
-/** Microseconds of CPU that a server spends on a request of each load, all its threads and the kernel's part together: the median of one-second slices by turns. */
+/** Microseconds of CPU that each server spends on a request of its load, all its threads and the kernel's part together: the median of one-second slices by turns. */
 export const cpuPerRequest = async <K extends string>(
-  { measure }: Server,
-  loads: Readonly<Record<K, Load>>,
+  loads: Readonly<Record<K, { readonly server: Server; readonly load: Load }>>,
   rounds = 5,
 ): Promise<Readonly<Record<K, number>>> => {
   const names = Object.keys(loads) as K[]
   const measured = new Map<K, number[]>(names.map((name) => [name, []]))
   for (let round = -1; round < rounds; round++) {
     for (const name of names) {
-      const before = await measure('cpu')
-      const { requests } = await sent(loads[name], 1)
-      if (round >= 0) measured.get(name)!.push(((await measure('cpu')) - before) / requests)
+      const { server, load } = loads[name]
+      const before = await server.measure('cpu')
+      const { requests } = await sent(load, 1)
+      if (round >= 0) measured.get(name)!.push(((await server.measure('cpu')) - before) / requests)
     }
   }
   const spent = (name: K) => median(measured.get(name)!) * 1e6

@@ -2,6 +2,7 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { isAbsolute } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import type { Measure } from './servers/measures.ts'
@@ -24,7 +25,7 @@ export type Server = {
 
 const script = (name: string, args: readonly string[]) => [
   process.execPath,
-  new URL(`./servers/${name}.js`, import.meta.url).pathname,
+  isAbsolute(name) ? name : new URL(`./servers/${name}.js`, import.meta.url).pathname,
   ...args,
 ]
 
@@ -49,7 +50,7 @@ const begun = async (name: string, [command, ...args]: readonly string[]): Promi
   throw new Error(`${name} ended before it listened`)
 }
 
-/** Starts a server of `bench/servers` on the first core; the load comes from the second, where there is one. */
+/** Starts a server of `bench/servers`, or the script of an absolute path, on the first core; the load comes from the second, where there is one. */
 export const startServer = (name: string, ...args: readonly string[]): Promise<Server> =>
   begun(name, onCore(0, script(name, args)))
 

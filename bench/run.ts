@@ -7,7 +7,8 @@ type Bench = { readonly run: () => Promise<readonly Row[]> }
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   A1: () => import('./access.ts'),
   A2: () => import('./access-review.ts'),
-  'B1,B2,B3,B4,B7,B14,E1,E2,E3,E4,E5': () => import('./http.ts'),
+  'B1,B2,B3,B4,B7,E1,E2,E3,E4,E5': () => import('./http.ts'),
+  'B1c,B14': () => import('./cost.ts'),
   B1m: () => import('./in-memory.ts'),
   'B5,B6': () => import('./log-append.ts'),
   'B6s,B8': () => import('./log-slow-disk.ts'),

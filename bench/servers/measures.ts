@@ -64,7 +64,6 @@ const inSeconds = ({ user, system }: NodeJS.CpuUsage): number => (user + system)
 
 /** Seconds of CPU that this process spends on each of so many requests, these in turn. It must have answered one before, over the network. */
 const fed = async (asked: readonly string[], times: number, port: number): Promise<number> => {
-  requests.unsubscribe(onRequest)
   const server = answering.get(port)
   if (!server) throw new Error('no server of this process answered a request yet')
   const raw = asked.map((request) => Buffer.from(request))
@@ -84,6 +83,7 @@ const residentBytes = (): number => {
 }
 
 const measured = (measure: Measure): number | Promise<number> => {
+  requests.unsubscribe(onRequest)
   if (measure === 'cpu') return inSeconds(process.cpuUsage())
   return measure === 'memory' ? residentBytes() : fed(measure.requests, measure.times, measure.port)
 }
