@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openLedgerFile } from '../../../src/adapters/embedded/ledger/ledger-thread.ts'
 import { signingKeyFile, withSealedFile } from '../../../src/adapters/embedded/ledger/signing-key-file.ts'
+import { withDatabase } from '../../../src/adapters/embedded/sqlite.ts'
 import { type LedgerStore, replaceSealed } from '../../../src/ledger/ledger-store.ts'
 import { ledgerStoreContract } from '../../contracts/ledger-store.ts'
 import { signingKeysContract } from '../../contracts/signing-keys.ts'
@@ -15,6 +16,23 @@ const inOrder = { jobs: 1 }
 await t.test('ledger.sqlite passes the shared tests of every ledger store', inOrder, async (t) => {
   const directory = await newDirectory(t)
   ledgerStoreContract(t, () => openLedgerFile(join(directory, 'ledger.sqlite')))
+})
+
+await t.test('a damaged result of a scrub counts as none, and the next scrub replaces it', inOrder, async (t) => {
+  const path = join(await newDirectory(t), 'ledger.sqlite')
+  const result = { at: '2026-01-01T00:00:00.000Z', through: 5, ok: true }
+  for (const damaged of ['no JSON', 'null', '5', '{}']) {
+    const store = await openLedgerFile(path)
+    await store.writeScrub(result)
+    t.strictSame(await store.scrubbed(), result)
+    await store.close()
+    await withDatabase(path, 'durable', (file) => file.prepare('update scrubs set result = ?').run(damaged))
+    const again = await openLedgerFile(path)
+    t.equal(await again.scrubbed(), undefined, damaged)
+    await again.writeScrub(result)
+    t.strictSame(await again.scrubbed(), result)
+    await again.close()
+  }
 })
 
 await t.test('the ledger store in memory passes the same tests', inOrder, async (t) => {

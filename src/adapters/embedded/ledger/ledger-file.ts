@@ -65,6 +65,16 @@ const tileOps = (database: Database) => {
   }
 }
 
+/** The result in a row of scrubs; undefined for a damaged row, which the next scrub replaces. */
+const scrubResultIn = (text: string): ScrubResult | undefined => {
+  try {
+    const found = JSON.parse(text) as ScrubResult | null
+    return typeof found?.at === 'string' ? found : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Creates the tables and returns the operations. */
 export const ledgerOps = (database: Database): LedgerOps => {
   database.exec(ledgerSchema)
@@ -116,7 +126,7 @@ export const ledgerOps = (database: Database): LedgerOps => {
     },
     scrubbed: () => {
       const row = scrub.get() as [string] | undefined
-      return row && (JSON.parse(row[0]) as ScrubResult)
+      return row && scrubResultIn(row[0])
     },
     writeScrub: (result) => void writeScrub.run(JSON.stringify(result)),
   }
