@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Clock, Timer } from '../src/base/clock.ts'
+import { type Clock, LONGEST_MS, type Timer } from '../src/base/clock.ts'
 import { measureSlicesBy } from '../src/base/event-loop.ts'
 
 // Work does not yield within a step of the virtual clock, even on a slow machine.
@@ -31,8 +31,9 @@ export const virtualClock = (begin = '2026-01-01T00:00:00.000Z'): VirtualClock =
   let present = new Date(origin)
   const timers = new Set<{ due: number; readonly work: () => void; readonly every?: number }>()
 
+  // A timer ends after the longest wait of Node.js at the latest, like those of the system clock.
   const set = (ms: number, work: () => void, every?: number): Timer => {
-    const entry = { due: elapsed + Math.max(0, ms), work, ...(every !== undefined && { every }) }
+    const entry = { due: elapsed + Math.min(Math.max(0, ms), LONGEST_MS), work, ...(every !== undefined && { every }) }
     timers.add(entry)
     const timer: Timer = { cancel: () => void timers.delete(entry), unref: () => timer }
     return timer
