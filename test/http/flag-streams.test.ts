@@ -91,7 +91,7 @@ const streams = (kind: Content['kind'], bytes: number, memory = Infinity) => {
     held: () => answers.held(),
     listen: async (audience = allowed) => {
       const listener = client()
-      open.open(listener.response, { ...open.enter(caller, '192.0.2.1'), room }, content, audience, false)
+      open.open(listener.response, { ...open.enter(caller, '192.0.2.1', 'one'), room }, content, audience, false)
       await clock.settle()
       return listener
     },
@@ -320,7 +320,7 @@ await t.test('a state that cannot be given closes the streams, and is reported',
   const { open, clock, errors, content } = streams('snapshots', 100)
   for (const frame of [async () => undefined, () => Promise.reject(new Error('unreadable'))]) {
     const { response, isClosed, frames } = client()
-    open.open(response, open.enter(caller, ''), { ...content, key: String(frame), frame }, allowed, false)
+    open.open(response, open.enter(caller, '', 'one'), { ...content, key: String(frame), frame }, allowed, false)
     await clock.settle()
     t.ok(isClosed())
     t.same(frames(), [])
@@ -360,10 +360,11 @@ await t.test('publishable tokens and networks leave most streams to other creden
     count: number,
     address: (n: number) => string,
     who: (n: number) => Parameters<typeof open.enter>[0],
+    holder = 'one',
   ) => {
     const leases: { readonly free: () => void }[] = []
     try {
-      for (let n = 0; n < count; n++) leases.push(open.enter(who(n), address(n)))
+      for (let n = 0; n < count; n++) leases.push(open.enter(who(n), address(n), holder))
     } catch (error) {
       assert.match(String(error), /too many requests/)
     }
@@ -391,11 +392,33 @@ await t.test('publishable tokens and networks leave most streams to other creden
   t.end()
 })
 
+await t.test('the tokens of one holder leave a quarter of the streams to other holders', (t) => {
+  const open = flagStreams({
+    clock: virtualClock(),
+    limits: { most: 1_600, perCredential: 100, perAddress: 5 },
+    fresh: () => true,
+    onError: () => assert.fail(),
+  })
+  const taken = (holder: string) => {
+    let n = 0
+    try {
+      for (; n < 1_600; n++)
+        open.enter({ ...caller, actor: { kind: 'token', id: `${holder} ${Math.floor(n / 100)}` } }, '', holder)
+    } catch (error) {
+      assert.match(String(error), /too many requests/)
+    }
+    return n
+  }
+  t.equal(taken('one'), 1_200)
+  t.equal(taken('other'), 400)
+  t.end()
+})
+
 await t.test('1,000 streams that are opened and closed leave nothing behind', async (t) => {
   const { open, listen, change, clock, state } = streams('events', 100)
   for (let n = 0; n < 200; n++) {
     const all = await Promise.all(upTo(4).map(() => listen()))
-    t.throws(() => open.enter(caller, ''), /too many requests/)
+    t.throws(() => open.enter(caller, '', 'one'), /too many requests/)
     for (const [m, { close, response }] of all.entries())
       if (m % 2 === 0) close()
       else response.end()
@@ -403,7 +426,7 @@ await t.test('1,000 streams that are opened and closed leave nothing behind', as
   }
   const gone = client()
   gone.close()
-  open.open(gone.response, open.enter(caller, ''), streams('events', 1).content, allowed, false)
+  open.open(gone.response, open.enter(caller, '', 'one'), streams('events', 1).content, allowed, false)
   t.equal(open.counts.events.open, 0)
   const before = state.built
   await change()

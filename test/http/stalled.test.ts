@@ -135,7 +135,7 @@ for (const protocol of ['http', 'https'] as const) {
     server.on('request', ({ url }, response) => {
       if (url !== '/stream') return response.end(url === '/large' ? large : 'small')
       const audience = { key: 'all', isAllowed: () => true }
-      const place = snapshots.enter({ actor: { kind: 'token', id: 'engine' }, via: 'bearer' }, '')
+      const place = snapshots.enter({ actor: { kind: 'token', id: 'engine' }, via: 'bearer' }, '', 'engine')
       return snapshots.open(response, place, content, audience, false)
     })
     const snapshots = flagStreams({

@@ -55,7 +55,7 @@ export const server = {
     max: setting(
       integer(1, 1_000_000),
       10_000,
-      'Maximum number of open streams about flags on an instance: events of OFREP, and snapshots. Publishable tokens have a quarter of them, each network a sixteenth.',
+      'Maximum number of open streams about flags on an instance: events of OFREP, and snapshots. Publishable tokens have a quarter of them, each network a sixteenth, the tokens of one holder three quarters.',
     ),
     per_credential: setting(
       integer(1, 1_000_000),

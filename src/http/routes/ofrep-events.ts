@@ -5,6 +5,7 @@ import { namespaceOfStream } from '../auth/stream-ticket.ts'
 import { ofrepError } from '../evaluation/ofrep.ts'
 import { type Call, route } from '../route/route.ts'
 import type { EvaluationService } from '../services/flags.ts'
+import { holderOfRequest } from '../steps/as-of-readings.ts'
 import { headerText } from '../steps/preconditions.ts'
 import { EVENTS } from '../streams/announced.ts'
 import { audienceOf } from '../streams/audience.ts'
@@ -46,7 +47,7 @@ export const ofrepEventsRoutes = (app: FastifyInstance, service: EvaluationServi
     if (request.method === 'HEAD') return { body: undefined, headers, chunks: [] }
     if (!fresh()) refuse('auth_stale')
     const isCurrent = await hasPresentState(service, namespace, headerText(request.headers, 'last-event-id') ?? '')
-    const lease = flagStreams.enter(caller, request.address)
+    const lease = flagStreams.enter(caller, request.address, await holderOfRequest(service.pastReadings, request))
     const audience = listen(request, namespace)
     const push: Answer['push'] = (response) =>
       flagStreams.open(response, lease, eventsOf(service, namespace), audience, isCurrent)

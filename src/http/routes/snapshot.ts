@@ -12,6 +12,7 @@ import { type Form, snapshotText, unevaluable } from '../present/snapshot.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { EvaluationService } from '../services/flags.ts'
+import { holderOfRequest } from '../steps/as-of-readings.ts'
 import { audienceOf } from '../streams/audience.ts'
 import { withoutLimit } from '../streams/flag-streams.ts'
 import type { Content } from '../streams/topics.ts'
@@ -66,7 +67,7 @@ const streamRoute = (
   { fetched }: Pick<LastEvaluations, 'fetched'>,
   kept: KeptChunks,
 ): void => {
-  const { flagStore, flagStreams, fresh, names } = service
+  const { flagStore, flagStreams, fresh, names, pastReadings } = service
   const listen = audienceOf(service)
   route(app, {
     method: 'GET',
@@ -77,7 +78,7 @@ const streamRoute = (
     summary: 'Get all flags of a namespace after each change, for clients that evaluate flags themselves.',
     errors: ['not_found', 'rate_limited', 'auth_stale'],
     answer: SnapshotLine,
-    run: ({ params, request, caller }) => {
+    run: async ({ params, request, caller }) => {
       const { environment, namespace = '' } = params
       if (environment !== 'default') refuse('not_found', `environment "${environment}" not found`)
       if (!fresh()) refuse('auth_stale')
@@ -85,6 +86,7 @@ const streamRoute = (
       const answer = (given: Answer<SnapshotLine>) => leavingOut({ names }, unevaluable(flagStore, namespace), given)
       if (request.method === 'HEAD') return answer({ body: undefined, headers, chunks: [] })
       const content = linesOf(service, kept, namespace, formFor(request.headers, names.acceptVersionHeader))
+      const holder = await holderOfRequest(pastReadings, request)
       const { key, isAllowed } = listen(request, namespace)
       // Each check of an open stream counts as a fetch, because its engine has the present snapshot.
       const check = () => {
@@ -92,7 +94,7 @@ const streamRoute = (
         return isAllowed()
       }
       const audience = { key: `snapshots ${key}`, isAllowed: check }
-      const lease = flagStreams.enter(caller, request.address)
+      const lease = flagStreams.enter(caller, request.address, holder)
       const { answers } = request.server.budgets
       const room = (bytes: number) => (bytes <= SMALL ? withoutLimit() : answers.takeNow(takerOf(request), bytes))
       fetched(namespace)

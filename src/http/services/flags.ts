@@ -4,6 +4,7 @@ import type { Reservations } from '../../commands/reservations.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { LastUses } from '../../jobs/last-uses.ts'
 import type { FlagStore } from '../../projections/flag-memory/flag-store.ts'
+import type { HolderOf } from '../steps/as-of-readings.ts'
 import type { FlagStreams } from '../streams/flag-streams.ts'
 import type { AuthServices } from './auth.ts'
 import type { CommandServices, Mount } from './commands.ts'
@@ -36,6 +37,8 @@ export type FlagServices = {
 export type EvaluationServices = Pick<FlagServices, 'flagStore' | 'asOf' | 'evaluations'> &
   Pick<AuthServices, 'tickets' | 'verifier' | 'fresh'> &
   Pick<LoginServices, 'cookies'> & {
+    /** Finds the holder of a token. */
+    readonly pastReadings: HolderOf
     /** Open streams about flags. */
     readonly flagStreams: FlagStreams
     /** Resolves to true as soon as memory contains every event up to the position; to false after `withinMs` ms. */

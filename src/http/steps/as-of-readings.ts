@@ -90,7 +90,7 @@ export const asOfReadings = (
     return Promise.race([reading, rejected(signal)])
   }
 }
-type HolderOf = {
+export type HolderOf = {
   /** The holder of a token, as a text that all tokens of one holder share. */
   readonly holderOf: (tokenId: string) => Promise<string>
 }

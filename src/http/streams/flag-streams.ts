@@ -79,12 +79,13 @@ const placesOf = ({ most, perAddress, perCredential }: StreamLimits) => {
   const [quarter, part] = [Math.max(perAddress, most / 4), Math.max(perAddress, most / 16)]
   const published = fairGate({ total: quarter, each: Math.max(perAddress, quarter / 2) })
   const networks = fairGate({ total: most, each: part })
+  const holders = fairGate({ total: most, each: Math.max(perCredential, (most * 3) / 4) })
   return {
     held: gate.held,
-    enter: ({ actor: { id }, published: isPublished = false }: Caller, address: string): StreamLease =>
+    enter: ({ actor: { id }, published: isPublished = false }: Caller, address: string, holder: string): StreamLease =>
       takeAll(
         id !== undefined && !isPublished
-          ? [() => gate.takeNow({ holder: id, each: perCredential })]
+          ? [() => gate.takeNow({ holder: id, each: perCredential }), () => holders.takeNow({ holder })]
           : [
               () => gate.takeNow({ holder: `address ${addressKey(address)}`, each: perAddress }),
               () => networks.takeNow({ holder: networkKey(address) }),
@@ -125,9 +126,10 @@ export const flagStreams = ({ clock, limits, fresh, onError }: StreamParts) => {
     counts,
     changed: topics.changed,
     /**
-     * Counts a stream before its headers are sent; over a limit: 429 `rate_limited`. Its holder is the credential, or the
-     * address and the network of the client for publishable tokens and callers without a credential. All publishable
-     * tokens together have a quarter of the streams, and each has half of that. Pass the lease to `open`.
+     * Counts a stream before its headers are sent; over a limit: 429 `rate_limited`. It counts for its credential and the
+     * holder of it, who has at most three quarters of the streams. Those of publishable tokens and of callers without a
+     * credential count for the address and the network of the client. All publishable tokens together have a quarter of
+     * the streams, and each has half of that. Pass the lease to `open`.
      */
     enter: places.enter,
     /** Writes the frames of a content to a response until one side ends it. `isCurrent`: the client has the present one. */
