@@ -28,6 +28,7 @@ const textsWith = (token: string): readonly (readonly [method: string, path: str
     ['PUT', flag, { name: 'f', metadata: { a: { [text]: 1 } } }],
     ['POST', `${flag}/variants`, { key: text }],
     ['POST', `${flag}/variants`, { key: 'v', attachment: JSON.stringify({ a: text }) }],
+    ['POST', `${flag}/variants`, { key: 'v', attachment: `"\\u0072${token.slice(1)}"` }],
     ['POST', `${flag}/rollouts`, { description: text, threshold: { percentage: 50, value: true } }],
     ['POST', `${flag}/rules`, { segmentKey: token }],
     ['POST', `${flag}/changes`, { changes: [{ op: 'variant.create', key: 'v', name: text }] }],

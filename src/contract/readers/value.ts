@@ -28,6 +28,10 @@ export const fits = (text: string, max: number): boolean =>
 export const fitsBytes = (text: string, max: number): boolean =>
   text.length * 3 <= max || Buffer.byteLength(text) <= max
 
+/** The text with the ASCII letters of its JSON escapes, because some texts hold JSON. */
+const unescaped = (text: string): string =>
+  text.replaceAll(/\\u00([0-7][\da-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+
 /**
  * Refuses text that cannot be stored: unpaired surrogates, NUL, client tokens, and control characters if `control` is
  * false.
@@ -36,7 +40,8 @@ export const storable = (text: string, name: string, control: boolean): void => 
   if (/\p{Surrogate}/u.test(text)) invalid(name, 'must not contain unpaired surrogates')
   if (!control && /\p{Cc}/u.test(text)) invalid(name, 'must not contain control characters')
   if (text.includes('\0')) invalid(name, 'must not contain NUL')
-  if (CLIENT_TOKEN.test(text)) invalid(name, 'must not contain a client token')
+  if (CLIENT_TOKEN.test(text.includes('\\u00') ? unescaped(text) : text))
+    invalid(name, 'must not contain a client token')
 }
 
 /** Sets a field, including one named `__proto__`. */
