@@ -16,11 +16,11 @@ export const CEILINGS: Readonly<Record<string, number>> = {
   'src/evaluation': 940,
   'src/events': 2460,
   'src/history': 1860,
-  'src/http': 15_800,
+  'src/http': 15_810,
   'src/jobs': 940,
   'src/ledger': 2320,
   'src/projections': 4920,
   'src/verifier': 2790,
   'ui/src': 23_350,
-  test: 101_000,
+  test: 101_060,
 }

@@ -37,6 +37,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'http/fields',
     'http/float32',
     'http/input',
+    'http/large-bodies',
     'http/last-change',
     'http/live-events',
     'http/stream-slots',

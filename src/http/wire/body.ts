@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { invalid, Refusal, refuse } from '../../base/errors.ts'
+import { yieldToEventLoop } from '../../base/event-loop.ts'
 import { closingQuote, LONG_NUMBER, parseExactly, QUOTE } from '../../base/exact-json.ts'
 import { objectOf, type Raw } from '../../contract/readers/value.ts'
 import { bodyRoom, type Of, SMALL } from '../memory/room.ts'
@@ -8,6 +9,8 @@ import { bodyRoom, type Of, SMALL } from '../memory/room.ts'
 const DEEPEST = 64
 const MOST_MEMBERS = 50_000
 const MOST_LARGE_INTEGERS = 2500
+/** Bytes of a body whose parsing takes a large part of a slice of the event loop. */
+const LARGE = 65_536
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -62,7 +65,9 @@ const collect = (of: Of, limit: number, received: (refusal?: Refusal) => void): 
   const onEnd = (): void => {
     leave()
     request.bytes = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size)
-    received()
+    // Large bodies that end at the same time are parsed one by one, with other requests between them.
+    if (size > LARGE) void yieldToEventLoop().then(() => received())
+    else received()
   }
   const onData = (chunk: Buffer): void => {
     size += chunk.length
