@@ -2,7 +2,7 @@ import type { EventLog } from '../../../events/log.ts'
 import { closed } from '../keys.ts'
 import { embeddedLog } from '../log.ts'
 import { type Database, openDatabase, withDatabase } from '../sqlite.ts'
-import { checkLog, type Finding, problemsOf, refuseDamaged } from './look.ts'
+import { checkLog, type Finding, insistOnSound, refuseDamaged } from './look.ts'
 
 /**
  * Checks a file of events while other processes may write to it. Passes the log to the function `take` only if SQLite
@@ -43,8 +43,7 @@ export const withEmbeddedLog = async <T>(
 ): Promise<T> => {
   let damaged: string | undefined
   const read = (database: Database) => {
-    const [problem] = problemsOf(database, file)
-    if (problem !== undefined) return refuseDamaged(`${file}: ${problem}`)
+    insistOnSound(database, file)
     return work(embeddedLog(closed, database, { file, onDamage: ({ message }) => (damaged = message) }))
   }
   try {

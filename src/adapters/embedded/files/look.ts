@@ -230,6 +230,12 @@ export const problemsOf = (database: Database, file: string): readonly string[] 
   return hiddenEvents(database).map(({ where, found }) => `${where}: ${found}`)
 }
 
+/** Fails with exit code 3 if an open file of a data directory has content that is not of this version. */
+export const insistOnSound = (database: Database, file: string): void => {
+  const [problem] = problemsOf(database, file)
+  if (problem !== undefined) refuseDamaged(`${file}: ${problem}`)
+}
+
 /** Objects of a file that are not of this version. A missing file has none. */
 export const problemsIn = async (file: string): Promise<readonly string[]> => {
   return existsSync(file) ? withDatabase(file, 'read', (database) => problemsOf(database, file)) : []

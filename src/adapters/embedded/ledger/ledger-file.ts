@@ -8,7 +8,7 @@ import {
   type StoredTile,
   sealedRecordOf,
 } from '../../../ledger/ledger-store.ts'
-import { problemsIn, refuseDamaged } from '../files/look.ts'
+import { insistOnSound } from '../files/look.ts'
 import { insistOnSchema, ledgerSchema } from '../schema.ts'
 import { type Database, rowsOf, withDatabase } from '../sqlite.ts'
 
@@ -142,9 +142,8 @@ export const recordsIn = async (
   limit: number,
 ): Promise<{ readonly record: SealedRecord | undefined; readonly kept: readonly KeptCheckpoint[] }> => {
   if (!existsSync(file)) return { record: undefined, kept: [] }
-  const [problem] = await problemsIn(file)
-  if (problem !== undefined) refuseDamaged(`${file}: ${problem}`)
   return withDatabase(file, 'read', (database) => {
+    insistOnSound(database, file)
     const sealed = rowsOf(database, 'select record from sealed').get() as [string] | undefined
     const newest = rowsOf(database, 'select size, root, text, at, keep from checkpoints order by size desc limit ?')
     const kept = (newest.all(limit) as KeptRow[]).map(keptOf)
