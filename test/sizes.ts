@@ -8,7 +8,7 @@ export const CEILINGS: Readonly<Record<string, number>> = {
   'src/app': 7150,
   'src/as-of': 770,
   'src/auth': 3160,
-  'src/base': 1510,
+  'src/base': 1520,
   'src/cli': 8050,
   'src/commands': 3020,
   'src/config': 2750,

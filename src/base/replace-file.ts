@@ -35,6 +35,10 @@ export const nextOf = (path: string): string => `${path}.new`
 /** Path of the new content of a file that several processes replace at once. */
 export const ownNextOf = (path: string): string => nextOf(`${path}.${process.pid}.${randomBytes(4).toString('hex')}`)
 
+/** True for the name of such a path of the file with this name. */
+export const isOwnNextOf = (found: string, name: string): boolean =>
+  found.startsWith(name) && /^\.\d+\.[0-9a-f]{8}\.new$/.test(found.slice(name.length))
+
 const firstOf = async (paths: readonly string[]): Promise<Stats> => {
   const [path = '.', ...others] = paths
   return stat(path).catch((error: NodeJS.ErrnoException) =>

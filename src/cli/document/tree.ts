@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { escapeControl, escapeLines } from '../../base/control-characters.ts'
+import { escapeControl, escapeLines, escapeUnit } from '../../base/control-characters.ts'
 import type { Flag } from '../../contract/flags/flag.ts'
 import type { Rule } from '../../contract/flags/rule.ts'
 import type { Segment } from '../../contract/flags/segment.ts'
@@ -24,10 +24,7 @@ const WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i
 const leaf = (value: Leaf): string => {
   if (typeof value === 'object') return value.json
   if (typeof value === 'string' && PLAIN.test(value) && !WORDS.test(value)) return value
-  return escapeControl(JSON.stringify(value)).replace(
-    ESCAPED,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return escapeControl(JSON.stringify(value)).replace(ESCAPED, escapeUnit)
 }
 
 const linesOf = (tree: Tree): readonly string[] => {

@@ -1,4 +1,5 @@
 import type { TObject } from 'typebox'
+import { escapeUnit } from '../../base/control-characters.ts'
 import type { catalog } from '../catalog.ts'
 import { changeFields } from '../change.ts'
 import type { DataOf, EventOf } from '../define.ts'
@@ -19,7 +20,7 @@ const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/gu
 
 const escaped = (character: string): string => {
   const json = JSON.stringify(character).slice(1, -1)
-  return json === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}` : json
+  return json === character ? escapeUnit(character) : json
 }
 
 /** A key, an id or a word of the service. Control characters are escaped as in JSON. */

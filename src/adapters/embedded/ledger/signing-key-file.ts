@@ -3,7 +3,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { bytesOf } from '../../../base/regular-file.ts'
-import { ownNextOf, replaceFile, syncDirectory } from '../../../base/replace-file.ts'
+import { isOwnNextOf, ownNextOf, replaceFile, syncDirectory } from '../../../base/replace-file.ts'
 import {
   type LedgerStore,
   newSigningKey,
@@ -79,14 +79,12 @@ export const recordNextToKey = async (path: string): Promise<SealedRecord | unde
   return sealedRecordOf(text, path)
 }
 
-const INTERRUPTED = /^\.\d+\.[0-9a-f]{8}\.new$/
-
 /** Removes the temporary files of processes that were killed while they wrote a record older than the present one. */
 const removeInterrupted = (path: string): void => {
   const [directory, name] = [dirname(path), basename(path)]
   const present = statSync(path, { throwIfNoEntry: false })
   for (const found of present ? readdirSync(directory) : []) {
-    if (!found.startsWith(name) || !INTERRUPTED.test(found.slice(name.length))) continue
+    if (!isOwnNextOf(found, name)) continue
     const file = join(directory, found)
     const stats = statSync(file, { throwIfNoEntry: false })
     if (stats && stats.mtimeMs < present!.mtimeMs) rmSync(file, { force: true })
