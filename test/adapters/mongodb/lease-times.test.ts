@@ -118,15 +118,23 @@ await t.test('an instance that sees another one renew the lease begins its wait 
   t.ok(second.lease.held())
 })
 
-await t.test('an instance that gave up a lease takes it again after half the length of the lease', async (t) => {
+/** An instance that gave up its lease at its look at 200 ms, and is able to hold it again. `lost`: without an answer. */
+const afterGivingUp = async (lost: boolean) => {
   const { clock, store, instance } = world()
   const { lease } = instance()
   let able = true
   lease.onlyWhile(() => able)
   await clock.settle()
   able = false
+  store.lost = lost
   await clock.advance(200)
+  store.lost = false
   able = true
+  return { clock, store, lease }
+}
+
+await t.test('an instance that gave up a lease takes it again after half the length of the lease', async (t) => {
+  const { clock, store, lease } = await afterGivingUp(false)
   store.asked.length = 0
   await clock.advance(399)
   t.same([lease.held(), store.asked], [false, []], 'while each other instance looks for it once')
@@ -138,16 +146,7 @@ await t.test('an instance that gave up a lease takes it again after half the len
 await t.test(
   'an instance takes a lease that still carries its own name without the wait for another one',
   async (t) => {
-    const { clock, store, instance } = world()
-    const { lease } = instance()
-    let able = true
-    lease.onlyWhile(() => able)
-    await clock.settle()
-    able = false
-    store.lost = true
-    await clock.advance(200)
-    store.lost = false
-    able = true
+    const { clock, lease } = await afterGivingUp(true)
     await clock.advance(400)
     t.ok(lease.held())
   },
